@@ -1,0 +1,42 @@
+package media
+
+// Info is what a header probe learns about a source. Nothing was decoded to
+// fill it, so it is cheap for every format.
+type Info struct {
+	Format Format
+	// Width and Height are of one frame or page, as stored: before
+	// Orientation is applied. For vectors: natural size in CSS pixels.
+	Width, Height int
+	// Orientation is the EXIF value 1 to 8 that is still to be applied.
+	// It is 1 where the decoder itself turns the picture (HEIC, AVIF).
+	Orientation int
+	// Frames counts animation frames or document pages, 1 or more.
+	Frames int
+	// Animated is true when Frames are shown one after the other; a
+	// multi-page TIFF or PDF is not.
+	Animated bool
+	// Delays has one entry a frame, in milliseconds; empty when not animated.
+	Delays []int
+	// Plays is how often an animation plays in all; 0 is for ever.
+	Plays int
+	Alpha bool
+	// Bands counts stored channels, alpha included.
+	Bands int
+	// BitDepth is the stored depth of a channel: 1, 2, 4, 8, 10, 12, 16, 32.
+	BitDepth int
+	// Colourspace is one of srgb, gray, cmyk, lab, unknown.
+	Colourspace string
+	// Profile is true when an ICC profile is embedded.
+	Profile bool
+	// Progressive is true for progressive JPEG and interlaced PNG or GIF,
+	// which the decoder must hold whole.
+	Progressive bool
+}
+
+// Upright is the size a viewer sees: Width and Height with Orientation applied.
+func (i Info) Upright() (width, height int) {
+	if i.Orientation >= 5 && i.Orientation <= 8 {
+		return i.Height, i.Width
+	}
+	return i.Width, i.Height
+}

@@ -1,0 +1,84 @@
+# `make help` lists the targets. Each installs what it needs and is missing
+# (scripts/setup.sh), so that on a new machine one target is one command.
+
+# Without this, Go builds without libvips, silently, where it finds no compiler.
+export CGO_ENABLED := 1
+
+# Where scripts/setup.sh puts Go and the tools written in it.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/spillway
+export PATH := $(CACHE)/go1.26.8/bin:$(CACHE)/bin:$(PATH)
+
+# Repositories owned by another user (containers, CI) make git refuse to tell
+# the revision, and Go then refuses to build; `git describe` below may fail.
+export GOFLAGS := -buildvcs=false
+
+ARGS ?=
+FUZZTIME ?= 1m
+BENCH ?= .
+PKG ?= ./...
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test test-heavy test-conformance-heavy bench fuzz lint vuln nocgo vet screenshots clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
+
+run: ## install what is missing, build, serve on http://127.0.0.1:8080 (ARGS="--listen :80")
+	@scripts/setup.sh run
+	@$(MAKE) --no-print-directory compile
+	exec bin/spillway up $(ARGS)
+
+build: ## write bin/spillway
+	@scripts/setup.sh build
+	@$(MAKE) --no-print-directory compile
+
+.PHONY: compile
+compile:
+	go build -o bin/spillway ./cmd/spillway
+
+test: ## install what the tests need and run all of them
+	@scripts/setup.sh test
+	@scripts/versitygw.sh >/dev/null
+	@scripts/selftest.sh
+	@scripts/test.sh
+
+test-heavy: ## what is too slow for every run, the heavy corpus files included
+	@scripts/setup.sh test
+	@scripts/versitygw.sh >/dev/null
+	@SPILLWAY_HEAVY=1 scripts/test.sh ./...
+
+test-conformance-heavy: ## the heavy files of the corpus only
+	@scripts/setup.sh test
+	@SPILLWAY_HEAVY=1 scripts/test.sh ./internal/conformance/...
+
+bench: ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
+	@scripts/setup.sh build
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG)
+
+fuzz: ## run each fuzz target for FUZZTIME (1m)
+	@scripts/setup.sh build
+	@scripts/fuzz.sh $(FUZZTIME)
+
+lint: ## golangci-lint, shellcheck, and the house's own limits
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+vuln: ## look for known vulnerabilities in what is used
+	@scripts/setup.sh vuln
+	@scripts/vuln.sh
+
+nocgo: ## check that everything but libvips builds without a C compiler
+	@scripts/setup.sh build
+	CGO_ENABLED=0 go build ./...
+
+vet: ## go vet
+	@scripts/setup.sh build
+	go vet ./...
+
+screenshots: ## take the playground's pictures in a headless browser
+	@scripts/setup.sh screenshots
+	@$(MAKE) --no-print-directory compile
+	@scripts/screenshots.sh
+
+clean: ## remove what was built here (not the cache of tools)
+	rm -rf bin

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Usage: scripts/test.sh [go test flags and packages]
+#
+# Without arguments: every test of the module, once. With arguments: one run
+# of go test with them added to the flags below. Exits non-zero when a test
+# failed or was skipped, or when none ran; the last line counts them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# One set of flags everywhere: another set would compile everything anew.
+readonly FLAGS="-json -timeout=20m"
+
+# Packages tested under the race detector: those with goroutines of their own
+# or memory shared between goroutines. It compiles every dependency a second
+# time, so packages that are pure or only wire others together stay out.
+readonly RACE="
+internal/spool
+internal/transform
+internal/httpapi
+"
+
+report=$(mktemp -d)
+trap 'rm -rf "$report"' EXIT
+go build -o "$report/testreport" ./scripts/testreport
+
+run() {
+  # shellcheck disable=SC2086 # one word a flag
+  go test $FLAGS "$@" || status=1
+}
+
+module=$(go list -m)
+race=''
+plain=''
+status=0
+for package in $(go list ./...); do
+  case $RACE in
+    *"
+${package#"$module"/}
+"*) race="$race $package" ;;
+    *) plain="$plain $package" ;;
+  esac
+done
+
+all() {
+  if [ $# -gt 0 ]; then
+    run "$@"
+  else
+    # shellcheck disable=SC2086 # one word a package
+    run -race $race
+    # shellcheck disable=SC2086
+    run $plain
+  fi
+  return "$status"
+}
+
+all "$@" | "$report/testreport"

@@ -37,7 +37,7 @@ const (
 // text of a library. Cause is for the log only.
 type Error struct {
 	Code   Code
-	Param  string // the parameter at fault, for CodeInvalidParameter
+	Param  string // the parameter at fault, where one is
 	Detail string
 	Cause  error
 }
@@ -56,6 +56,12 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Errorf makes an Error of code whose Detail is formatted.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// About names the parameter at fault and gives back e.
+func (e *Error) About(param string) *Error {
+	e.Param = param
+	return e
 }
 
 // Wrap makes an Error of code with a cause for the log.

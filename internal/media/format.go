@@ -69,6 +69,22 @@ func (f Format) IsVector() bool { return formatTraits[f].vector }
 // IsOutput tells whether the format may be asked for.
 func (f Format) IsOutput() bool { return formatTraits[f].output }
 
+// MaxSide is the longest side, in pixels, that a file of the format can have
+// as our encoders write it.
+func (f Format) MaxSide() int {
+	switch f {
+	case WebP:
+		return 16383
+	case AVIF, HEIC:
+		return 16384
+	case JPEG:
+		return 65500 // libjpeg's own bound, a little below the format's
+	case GIF:
+		return 65535
+	}
+	return maxCoordinate
+}
+
 // OutputFormats lists, in a fixed order, what format= accepts besides auto.
 func OutputFormats() []Format {
 	return []Format{WebP, JPEG, PNG, AVIF, GIF, JXL, TIFF}

@@ -26,6 +26,9 @@ type Info struct {
 	BitDepth int
 	// Colourspace is one of srgb, gray, cmyk, lab, unknown.
 	Colourspace string
+	// Subsampled is true when a JPEG's chroma is stored at half the size in
+	// both directions. False is the safe value: it costs a higher estimate.
+	Subsampled bool
 	// Profile is true when an ICC profile is embedded.
 	Profile bool
 	// Progressive is true for progressive JPEG and interlaced PNG or GIF,

@@ -1,12 +1,42 @@
 package media
 
+import "math"
+
 // Plan is everything the pixel engine has to do for one source: decode once,
 // then derive every output from it. It holds no pixels and no handles.
+//
+// The steps and their order, for each output:
+//
+//  1. load, as Load says (page, frames, shrink or scale)
+//  2. orient: apply Info.Orientation, so that all below is what a viewer sees
+//  3. crop: cut Plan.Crop, when set, from the upright picture
+//  4. rotate by Request.Rotate, clockwise
+//  5. flip (top to bottom), then flop (left to right)
+//  6. trim, when Request.Trim is above 0; then ask Plan.LayOut for each new layout
+//  7. to sRGB (or the kept profile), premultiply, resize to Layout.Width x
+//     Layout.Height, unpremultiply
+//  8. cut Layout.Crop, or find its place by Layout.Smart
+//  9. grayscale, blur, sharpen, in this order; sigmas are in result pixels
+//  10. lay on Layout.Canvas, filled with Request.Background (nil: transparent
+//     where the output has alpha, else white)
+//  11. watermark, placed within and scaled by the result, canvas included
+//  12. flatten onto Request.Background (nil: white) when the output has no
+//     alpha; a given Background also fills the transparency of outputs that
+//     have one, so that background=transparent is the way to keep it
+//  13. encode, as Encode says
+//
+// Steps 1 to 6 are common to all outputs. An animation goes through the steps
+// frame by frame; trim and smart crop take the box of its first frame for all.
 type Plan struct {
 	Info Info
 	Load Load
-	// Request is what was asked; the engine reads the steps (crop, trim,
-	// rotate, blur and so on) from it in the documented order.
+	// Crop is Request.Crop cut to the picture; nil when there is none. It is
+	// in shares of the upright picture because the loaded one may be smaller
+	// than Info says (Load.Shrink, Load.Scale): Crop.In gives the pixels.
+	Crop *Area
+	// Request is what was asked; the engine reads the steps from it, except
+	// Crop above and the sizes, which Outputs holds. Enlarge is true for
+	// vectors whatever was asked.
 	Request Request
 	// Outputs has one entry a size, in the order asked. The engine derives
 	// them largest first from the one decode.
@@ -14,26 +44,51 @@ type Plan struct {
 	// Memory is the estimated peak of decoded bytes while the plan runs:
 	// what admission reserves.
 	Memory int64
+
+	// limits hold for the outputs too: LayOut checks them.
+	limits Limits
 }
 
 // Load says how the source is decoded.
 type Load struct {
-	// Page is the 0-based first page or frame, Frames how many.
+	// Page is the 0-based first page or frame, Frames how many. Frames is
+	// above 1 only for animations that are written as animations.
 	Page, Frames int
 	// Shrink is the JPEG scale-down at load: 1, 2, 4 or 8.
 	Shrink int
 	// Scale is the load scale of formats that take a free one: WebP (at
-	// most 1) and vectors (any). 1 elsewhere.
+	// most 1) and vectors (any; the picture is rendered at the size the
+	// largest output needs). 1 elsewhere.
 	Scale float64
-	// Sequential is true when the steps read the picture top to bottom, so
-	// it need not be held whole.
+	// Sequential is true when the steps read the picture once, top to
+	// bottom, so it need not be held whole.
 	Sequential bool
+}
+
+// Area is a part of a picture in shares of its width and height, 0 to 1.
+type Area struct{ X, Y, Width, Height float64 }
+
+// In gives the area in pixels of a picture of that size: never empty, never
+// beyond its edges.
+func (a Area) In(width, height int) Rect {
+	x, w := span(a.X, a.Width, width)
+	y, h := span(a.Y, a.Height, height)
+	return Rect{X: x, Y: y, Width: w, Height: h}
+}
+
+// span turns a start and a length in shares of size into whole pixels.
+func span(start, length float64, size int) (from, count int) {
+	from = min(max(int(math.Round(start*float64(size))), 0), size-1)
+	to := int(math.Round((start + length) * float64(size)))
+	return from, max(min(to, size)-from, 1)
 }
 
 // Output is one picture to make.
 type Output struct {
-	// Layout is final unless Request.Trim is set; then the engine calls
-	// LayOut again with the trimmed size.
+	// Size is the wish it answers, from Request.Sizes.
+	Size Size
+	// Layout is final unless Request.Trim is set; then the engine
+	// asks Plan.LayOut with the trimmed size.
 	Layout Layout
 	Encode Encode
 }
@@ -42,12 +97,14 @@ type Output struct {
 // upright picture to Width x Height, cut Crop (or a smart crop of that size),
 // then lay it on a Canvas.
 type Layout struct {
-	// Width and Height are the resize target, 1 or more.
+	// Width and Height are the resize target, 1 or more. They may be the
+	// picture's own size: then there is nothing to resize.
 	Width, Height int
 	// Crop is cut after the resize; zero Width means none. For smart
 	// gravities X and Y are not used.
 	Crop Rect
-	// Smart is the gravity when the engine has to find Crop's place itself.
+	// Smart is the gravity when the engine has to find Crop's place itself:
+	// GravityAttention or GravityEntropy, else empty.
 	Smart GravityKind
 	// Canvas is the padded size; zero Width means none. X, Y are where the
 	// picture lies on it.
@@ -67,11 +124,19 @@ func (l Layout) Final() (width, height int) {
 
 // Encode is how an output is written.
 type Encode struct {
-	Format      Format
-	Quality     int // 1 to 100, never 0 here
-	MaxBytes    int // 0 is off
-	Lossless    bool
-	Effort      int // in the encoder's own scale, never -1 here
+	Format  Format
+	Quality int // 1 to 100, never 0 here; without meaning where Lossless
+	// MaxBytes is 0 or the largest size allowed. The engine lowers Quality
+	// within a bounded number of encodes of the one finished picture and
+	// answers CodeOutputBytes when no quality is small enough.
+	MaxBytes int
+	// Lossless is true for formats that know no other way (PNG, GIF, TIFF).
+	Lossless bool
+	// Effort is in the encoder's own scale, never -1 here: WebP 0 to 6, AVIF
+	// 0 to 9 (libvips' effort; speed is 9 minus it), JXL 1 to 9, PNG
+	// compression 1 to 9, GIF 1 to 10, JPEG 0 (fixed Huffman tables, which
+	// can stream) or 1 (optimised tables). TIFF has none: 0.
+	Effort      int
 	Progressive bool
 	Keep        Keep
 	// Animated is true when all loaded frames are written.

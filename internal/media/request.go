@@ -4,11 +4,14 @@ package media
 // useful: NewRequest sets the defaults, Parse reads a query.
 type Request struct {
 	// Sizes has at least one entry; {0,0} keeps the original size.
+	// They and Gravity refer to the picture as a viewer sees it, after
+	// orientation, Crop, Rotate, Flip, Flop and Trim.
 	Sizes   []Size
 	Fit     Fit
 	Enlarge bool
 	Gravity Gravity
-	// Crop, when set, is cut from the upright source before everything else.
+	// Crop, when set, is cut from the upright source before everything else,
+	// in pixels of the source's full size.
 	Crop *Rect
 	// Rotate is 0, 90, 180 or 270 degrees clockwise, after orientation.
 	Rotate     int
@@ -18,10 +21,11 @@ type Request struct {
 	Trim float64
 	// DPR multiplies every asked size; 1 by default, at most 8.
 	DPR float64
-	// Background fills transparency where the output has none, and the
-	// bars of fit=contain. Nil: transparent where possible, else white.
+	// Background, when given, fills transparency and the bars of
+	// fit=contain, in every output format alike, so that a negotiated format
+	// never changes the picture. Nil: transparent where possible, else white.
 	Background *Colour
-	// Blur is a Gaussian sigma, 0.3 to 250; 0 is off.
+	// Blur is a Gaussian sigma in result pixels, 0.3 to 250; 0 is off.
 	Blur float64
 	// Sharpen is the sigma of the sharpening mask, 0.3 to 10; 0 is off.
 	Sharpen   float64

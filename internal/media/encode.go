@@ -1,0 +1,60 @@
+package media
+
+import "math"
+
+// encoding is how a format is written when the request leaves it open.
+type encoding struct {
+	quality int // at a similar visual loss: 80 of JPEG is near 50 of AVIF
+	// Effort 0 to 9 of a request spans low to high of the encoder; usual is
+	// its value when none is asked for. AVIF's 1 is speed 8, the slowest that
+	// answers while somebody waits.
+	low, usual, high int
+}
+
+var encodings = map[Format]encoding{
+	JPEG: {quality: 80, low: 0, usual: 1, high: 1},
+	WebP: {quality: 80, low: 0, usual: 4, high: 6},
+	AVIF: {quality: 50, low: 0, usual: 1, high: 9},
+	JXL:  {quality: 75, low: 1, usual: 4, high: 9},
+	PNG:  {quality: 100, low: 1, usual: 6, high: 9},
+	GIF:  {quality: 100, low: 1, usual: 7, high: 10},
+	TIFF: {quality: 100},
+}
+
+// streamedJPEG is the size above which a JPEG gets fixed Huffman tables by
+// default: optimised ones hold all coefficients back until the last line is
+// there, and a large picture should leave while it is made.
+const streamedJPEG = 2_000_000
+
+// CanLossy tells whether a lower quality makes files of the format smaller.
+func (f Format) CanLossy() bool {
+	return f == JPEG || f == WebP || f == AVIF || f == JXL
+}
+
+// encode settles every value an encoder needs.
+func (p *Plan) encode(layout Layout, format Format) Encode {
+	req := p.Request
+	result := Encode{
+		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes,
+		Lossless:    (req.Lossless && format != JPEG) || !format.CanLossy(),
+		Effort:      encodings[format].effort(req.Effort),
+		Progressive: req.Progressive, Keep: req.Keep,
+		Animated: p.Load.Frames > 1,
+	}
+	if result.Quality == 0 {
+		result.Quality = encodings[format].quality
+	}
+	width, height := layout.Final()
+	if format == JPEG && req.Effort < 0 && !req.Progressive && width*height > streamedJPEG {
+		result.Effort = 0
+	}
+	return result
+}
+
+// effort maps a wish of 0 to 9 to the encoder's scale; -1 gives the usual.
+func (e encoding) effort(wish int) int {
+	if wish < 0 {
+		return e.usual
+	}
+	return e.low + int(math.Round(float64(wish)*float64(e.high-e.low)/9))
+}

@@ -1,0 +1,110 @@
+package media
+
+import "math"
+
+// margin is how much larger than its target a picture that was scaled down at
+// load has to be: the scaler of a decoder is a box filter, so the last factor
+// of two is left to the better filter of the resize step.
+const margin = 2
+
+// chooseLoad decides the scale at load and whether reading may be sequential.
+func (p *Plan) chooseLoad() error {
+	need := p.largestScale()
+	switch {
+	case p.Info.Format.IsVector():
+		p.Load.Scale = need
+		if err := p.checkRendered(); err != nil {
+			return err
+		}
+	case p.Request.Trim > 0:
+		// What is left after trimming is not known yet, nor how far a border
+		// that was averaged away would still be found.
+	case p.Info.Format == JPEG:
+		p.Load.Shrink = p.jpegShrink()
+	case p.Info.Format == WebP && !p.Info.Animated:
+		p.Load.Scale = webpScale(need)
+	}
+	p.Load.Sequential = p.sequential()
+	return nil
+}
+
+// largestScale is the largest factor, of both axes and all outputs, from the
+// full-size picture to a resize target.
+func (p *Plan) largestScale() float64 {
+	width, height := p.region()
+	var scale float64
+	for _, output := range p.Outputs {
+		scale = max(scale,
+			float64(output.Layout.Width)/float64(width),
+			float64(output.Layout.Height)/float64(height))
+	}
+	return scale
+}
+
+// jpegShrink is the largest of the scale-downs that libjpeg does during the
+// inverse transform which leaves the margin on both axes of every output.
+func (p *Plan) jpegShrink() int {
+	width, height := p.region()
+	for _, shrink := range []int{8, 4, 2} {
+		enough := true
+		for _, output := range p.Outputs {
+			enough = enough && width >= shrink*margin*output.Layout.Width &&
+				height >= shrink*margin*output.Layout.Height
+		}
+		if enough {
+			return shrink
+		}
+	}
+	return 1
+}
+
+// webpScale leaves the margin; little gain is not worth a second filter.
+func webpScale(need float64) float64 {
+	scale := need * margin
+	if scale > 0.7 {
+		return 1
+	}
+	return scale
+}
+
+// Loaded is the size of one frame as the decoder hands it over, before
+// orientation. Decoders may differ from it by a pixel.
+func (p *Plan) Loaded() (width, height int) {
+	factor := p.Load.Scale / float64(p.Load.Shrink)
+	return rounded(float64(p.Info.Width) * factor), rounded(float64(p.Info.Height) * factor)
+}
+
+// checkRendered bounds what a vector is rendered to. It can be far more than
+// the result when only a small crop of it is wanted.
+func (p *Plan) checkRendered() error {
+	width := math.Ceil(float64(p.Info.Width) * p.Load.Scale)
+	height := math.Ceil(float64(p.Info.Height) * p.Load.Scale)
+	if area := width * height; area > float64(p.limits.Pixels) {
+		return Errorf(CodePixels, "The drawing would have to be rendered at %.0fx%.0f, %.0f pixels in all; %d are allowed.",
+			width, height, area, p.limits.Pixels)
+	}
+	return nil
+}
+
+// sequential tells whether every step reads the picture once from top to
+// bottom. Turning, upside-down mirroring, trimming and a crop that looks for
+// its place do not, nor do several outputs or frames; an interlaced PNG or
+// GIF is held whole by its decoder anyway, while a progressive JPEG is handed
+// over line by line once its coefficients are there.
+func (p *Plan) sequential() bool {
+	req := p.Request
+	mirroredAtMost := p.Info.Orientation <= 2
+	interlaced := p.Info.Progressive && p.Info.Format != JPEG
+	return mirroredAtMost && !interlaced && req.Rotate == 0 && !req.Flip && req.Trim == 0 &&
+		!p.smart() && len(p.Outputs) == 1 && p.Load.Frames == 1
+}
+
+// smart tells whether an output has a crop that depends on the pixels.
+func (p *Plan) smart() bool {
+	for _, output := range p.Outputs {
+		if output.Layout.Smart != "" {
+			return true
+		}
+	}
+	return false
+}

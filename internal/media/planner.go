@@ -1,0 +1,180 @@
+package media
+
+// NewPlan decides how req is carried out for a source: what is loaded, at
+// which scale, and the geometry and encoding of each output. It refuses what
+// exceeds limits, each with its own code, before a pixel is decoded.
+//
+// format is what Negotiate chose. NewPlan gives CodeUnwritable when can says
+// that the engine cannot write it.
+func NewPlan(info Info, req Request, format Format, can Abilities, limits Limits) (*Plan, error) {
+	if err := checkAbility(info.Format, format, can); err != nil {
+		return nil, err
+	}
+	if err := checkSource(info, req, limits); err != nil {
+		return nil, err
+	}
+	if info.Format.IsVector() {
+		req.Enlarge = true
+	}
+	plan := &Plan{Info: info, Request: req, limits: limits}
+	plan.Load = Load{Page: req.Page - 1, Frames: framesWanted(info, req, format), Shrink: 1, Scale: 1}
+	if err := checkFrames(info, plan.Load.Frames, limits); err != nil {
+		return nil, err
+	}
+	area, err := cropArea(info, req.Crop)
+	if err != nil {
+		return nil, err
+	}
+	plan.Crop = area
+	if err := plan.addOutputs(format); err != nil {
+		return nil, err
+	}
+	if err := plan.chooseLoad(); err != nil {
+		return nil, err
+	}
+	plan.Memory = plan.estimateMemory()
+	return plan, nil
+}
+
+func checkAbility(in, out Format, can Abilities) error {
+	if !can.Read[in] {
+		return Errorf(CodeUnsupported, "This server does not read %s pictures.", in)
+	}
+	if !out.IsOutput() || !can.Write[out] {
+		return Errorf(CodeUnwritable, "format: this server cannot write %s.", out).About("format")
+	}
+	return nil
+}
+
+// checkSource holds the header against the limits that no request can lower.
+func checkSource(info Info, req Request, limits Limits) error {
+	if info.Width < 1 || info.Height < 1 {
+		return Errorf(CodeDecodeFailed, "The picture has no pixels: it is %dx%d.", info.Width, info.Height)
+	}
+	if req.Page > limits.Page {
+		return Errorf(CodePage, "page: %d is above %d, the highest that may be asked for.", req.Page, limits.Page).About("page")
+	}
+	if req.Page > max(info.Frames, 1) {
+		return Errorf(CodePage, "page: %d was asked for, but the source has %d.", req.Page, max(info.Frames, 1)).About("page")
+	}
+	return nil
+}
+
+// framesWanted is how many frames are loaded: one, unless an animation is
+// asked for in a format that carries it.
+func framesWanted(info Info, req Request, format Format) int {
+	if !info.Animated || !format.CanAnimate() {
+		return 1
+	}
+	frames := info.Frames - (req.Page - 1)
+	if req.Frames > 0 {
+		frames = min(frames, req.Frames)
+	}
+	return max(frames, 1)
+}
+
+// checkFrames bounds the frames loaded, and the pixels in them. Vectors have
+// no pixels yet: what is rendered of them is checked in chooseLoad.
+func checkFrames(info Info, frames int, limits Limits) error {
+	if frames > limits.Frames {
+		return Errorf(CodeFrames, "The animation has %d frames to load, %d are allowed.", frames, limits.Frames)
+	}
+	if info.Format.IsVector() {
+		return nil
+	}
+	return checkPixels(info.Width, info.Height, frames, limits.Pixels)
+}
+
+// checkPixels bounds width x height x frames without overflowing.
+func checkPixels(width, height, frames int, limit int64) error {
+	area := float64(width) * float64(height) * float64(frames)
+	if area <= float64(limit) {
+		return nil
+	}
+	if frames > 1 {
+		return Errorf(CodePixels, "The picture has %dx%d pixels in %d frames, %.0f in all; %d are allowed.",
+			width, height, frames, area, limit)
+	}
+	return Errorf(CodePixels, "The picture has %dx%d pixels, %.0f in all; %d are allowed.", width, height, area, limit)
+}
+
+// cropArea cuts the wished crop to the upright picture. One that reaches over
+// an edge gives what is there; one that lies outside is an error.
+func cropArea(info Info, crop *Rect) (*Area, error) {
+	if crop == nil {
+		return nil, nil
+	}
+	width, height := info.Upright()
+	right, bottom := min(crop.X+crop.Width, width), min(crop.Y+crop.Height, height)
+	left, top := max(crop.X, 0), max(crop.Y, 0)
+	if right <= left || bottom <= top {
+		return nil, Errorf(CodeInvalidParameter, "crop: %d,%d,%d,%d lies outside the picture, which is %dx%d.",
+			crop.X, crop.Y, crop.Width, crop.Height, width, height).About("crop")
+	}
+	w, h := float64(width), float64(height)
+	return &Area{
+		X: float64(left) / w, Y: float64(top) / h,
+		Width: float64(right-left) / w, Height: float64(bottom-top) / h,
+	}, nil
+}
+
+// region is the size that the sizes refer to: upright, cropped, rotated.
+func (p *Plan) region() (width, height int) {
+	width, height = p.Info.Upright()
+	if p.Crop != nil {
+		part := p.Crop.In(width, height)
+		width, height = part.Width, part.Height
+	}
+	if p.Request.Rotate == 90 || p.Request.Rotate == 270 {
+		width, height = height, width
+	}
+	return width, height
+}
+
+// addOutputs lays out every size and decides how it is encoded.
+func (p *Plan) addOutputs(format Format) error {
+	width, height := p.region()
+	for index, size := range p.Request.Sizes {
+		p.Outputs = append(p.Outputs, Output{Size: size})
+		layout, err := p.layOut(index, width, height, format)
+		if err != nil {
+			return err
+		}
+		p.Outputs[index].Layout = layout
+		p.Outputs[index].Encode = p.encode(layout, format)
+	}
+	return nil
+}
+
+// LayOut is the layout of output index for a picture that trimming has cut to
+// width x height, held against the same limits as the plan was.
+func (p *Plan) LayOut(index, width, height int) (Layout, error) {
+	return p.layOut(index, width, height, p.Outputs[index].Encode.Format)
+}
+
+func (p *Plan) layOut(index, width, height int, format Format) (Layout, error) {
+	layout, err := LayOut(p.Outputs[index].Size, width, height, p.Request)
+	if err != nil {
+		return Layout{}, err
+	}
+	finalWidth, finalHeight := layout.Final()
+	limit := min(p.limits.OutputSide, format.MaxSide())
+	if max(finalWidth, finalHeight) > limit {
+		return Layout{}, Errorf(CodeOutputSide, "sizes: the result would be %dx%d; a side of a %s may have %d pixels at most.",
+			finalWidth, finalHeight, format, limit).About("sizes")
+	}
+	return layout, p.checkMade(layout)
+}
+
+// checkMade holds the pixels that an output makes against the same limit as
+// the source's: enlarging must not be a way around it.
+func (p *Plan) checkMade(layout Layout) error {
+	width, height := layout.Final()
+	if err := checkPixels(width, height, p.Load.Frames, p.limits.Pixels); err != nil {
+		return err
+	}
+	if !p.Request.Enlarge {
+		return nil
+	}
+	return checkPixels(layout.Width, layout.Height, p.Load.Frames, p.limits.Pixels)
+}

@@ -1,0 +1,119 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// Config is every setting. The tags are the single table of the program: the
+// command line, the environment, the file and docs/config.md are made from or
+// held against them. A field tagged kong:"-" cannot be given as a flag,
+// because a command line is visible to every user of the machine.
+type Config struct {
+	Listening `group:"Listening"`
+	Storage   `group:"Files"`
+	Sources   `group:"Sources"`
+	Signing   `group:"Signatures and presets"`
+	Delivery  `group:"Delivery"`
+	Limits    `group:"Limits of one request"`
+	Work      `group:"Work and memory"`
+	Observing `group:"Logs and traces"`
+	// Presets are named queries; only the file has them, as tables.
+	Presets map[string]string `kong:"-"`
+}
+
+// Listening says where and how connections are taken.
+type Listening struct {
+	Listen        string        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve on; port 0 takes a free one and prints it."`
+	AdminListen   string        `name:"admin-listen" placeholder:"HOST:PORT" help:"Address for metrics and profiles; off when empty."`
+	TLSCert       string        `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; turns on HTTPS and HTTP/2."`
+	TLSKey        string        `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+	DrainTimeout  time.Duration `name:"drain-timeout" default:"20s" placeholder:"TIME" help:"How long running requests may finish after the first signal to stop."`
+	HeaderTimeout time.Duration `name:"header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send a request's header."`
+	IdleTimeout   time.Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long an unused connection is kept."`
+	StallTimeout  time.Duration `name:"stall-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take no bytes of an answer before it is dropped."`
+}
+
+// Storage says where bytes lie.
+type Storage struct {
+	Data        string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own; up keeps its demo pictures here."`
+	SpoolDir    string `name:"spool-dir" placeholder:"DIR" help:"Folder for temporary files; the system's own when empty."`
+	SpoolMemory Bytes  `name:"spool-memory" default:"128MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
+	SpoolDisk   Bytes  `name:"spool-disk" default:"4GiB" placeholder:"SIZE" help:"Disk space for bytes on their way in and out."`
+}
+
+// Sources says where originals may come from.
+type Sources struct {
+	SourceRoot          string        `name:"source-root" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket that file keys and /assets are read from."`
+	AllowSource         []string      `name:"allow-source" placeholder:"HOST-OR-PREFIX" help:"Host (example.com, *.example.com) or URL prefix that image_url may name; repeatable. None are allowed by default."`
+	AllowPrivateSources bool          `name:"allow-private-sources" help:"Let allowed hosts lie in private networks. For tests and closed networks."`
+	AllowPDF            bool          `name:"allow-pdf" help:"Read PDF originals."`
+	SourceTimeout       time.Duration `name:"source-timeout" default:"30s" placeholder:"TIME" help:"Longest time for a whole original, retries included."`
+	SourceHeaderTimeout time.Duration `name:"source-header-timeout" default:"10s" placeholder:"TIME" help:"Longest wait for an origin's first answer."`
+	SourceIdleTimeout   time.Duration `name:"source-idle-timeout" default:"10s" placeholder:"TIME" help:"Longest pause between an origin's bytes."`
+	SourceRetries       int           `name:"source-retries" default:"2" placeholder:"N" help:"Further attempts after a failed connection or a 5xx answer."`
+	SourceFetches       int           `name:"source-fetches" default:"64" placeholder:"N" help:"Originals fetched at the same time."`
+	S3Endpoint          string        `name:"s3-endpoint" placeholder:"URL" help:"S3 service other than Amazon's."`
+	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the buckets; the usual AWS settings when empty."`
+	S3PathStyle         bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`
+	S3AccessKey         string        `name:"s3-access-key" kong:"-" secret:"" help:"Access key of the buckets; the usual AWS settings when empty."`
+	S3SecretKey         string        `name:"s3-secret-key" kong:"-" secret:"" help:"Secret key of the buckets."`
+}
+
+// Signing says which requests are answered at all.
+type Signing struct {
+	SignatureKeyFile string   `name:"signature-key-file" placeholder:"FILE" help:"File of signing keys, one a line; with a key every picture URL must be signed."`
+	SignatureKeys    []string `name:"signature-keys" kong:"-" secret:"" help:"Signing keys themselves, written as in the file."`
+	PresetsOnly      bool     `name:"presets-only" help:"Answer only URLs that name a preset and set nothing else."`
+}
+
+// Delivery says how results are handed out.
+type Delivery struct {
+	CacheMaxAge       time.Duration `name:"cache-max-age" default:"24h" placeholder:"TIME" help:"max-age of Cache-Control on results."`
+	HonourOriginCache bool          `name:"honour-origin-cache" help:"Take max-age from the origin's answer where it has one."`
+	ClientHints       bool          `name:"client-hints" help:"Ask browsers for Width and DPR hints and use them."`
+	CORSOrigin        []string      `name:"cors-origin" placeholder:"ORIGIN" help:"Origin that scripts may read pictures from, or *; repeatable."`
+}
+
+// Limits bound what one request may cost.
+type Limits struct {
+	MaxSourceBytes   Bytes         `name:"max-source-bytes" default:"64MiB" placeholder:"SIZE" help:"Encoded size of an original."`
+	MaxPixels        int64         `name:"max-pixels" default:"100000000" placeholder:"N" help:"Width x height x frames of an original."`
+	MaxOutputSide    int           `name:"max-output-side" default:"16384" placeholder:"PIXELS" help:"Either side of a result."`
+	MaxOutputBytes   Bytes         `name:"max-output-bytes" default:"256MiB" placeholder:"SIZE" help:"Encoded size of one result."`
+	MaxOutputs       int           `name:"max-outputs" default:"16" placeholder:"N" help:"Sizes in one request."`
+	MaxFrames        int           `name:"max-frames" default:"500" placeholder:"N" help:"Frames of an animated original."`
+	TransformTimeout time.Duration `name:"transform-timeout" default:"15s" placeholder:"TIME" help:"Wall time of one decode and its encodes."`
+	MaxJPEGScans     int           `name:"max-jpeg-scans" default:"100" placeholder:"N" help:"Scans of a progressive JPEG."`
+	MaxSVGNodes      int           `name:"max-svg-nodes" default:"50000" placeholder:"N" help:"Elements of an SVG after its references are expanded."`
+	MaxMetadataBytes Bytes         `name:"max-metadata-bytes" default:"16MiB" placeholder:"SIZE" help:"One block of metadata once inflated."`
+	MaxPage          int           `name:"max-page" default:"1000" placeholder:"N" help:"Highest page of a document."`
+}
+
+// Work says how much is done at once.
+type Work struct {
+	Jobs         int           `name:"jobs" default:"0" placeholder:"N" help:"Pictures worked on at the same time; 0 takes the cores seen, quotas respected."`
+	Queue        int           `name:"queue" default:"256" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503."`
+	QueueWait    time.Duration `name:"queue-wait" default:"5s" placeholder:"TIME" help:"Longest wait for a job before 503."`
+	MemoryBudget Share         `name:"memory-budget" default:"40%" placeholder:"SIZE|PERCENT" help:"Decoded pixels over all jobs, as a size or a share of the memory seen."`
+	CacheMemory  Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
+}
+
+// Observing says what is told about the work.
+type Observing struct {
+	LogFormat    string `name:"log-format" default:"auto" enum:"auto,text,json" placeholder:"FORMAT" help:"auto (text on a terminal, JSON elsewhere), text or json."`
+	LogLevel     string `name:"log-level" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	OTLPEndpoint string `name:"otlp-endpoint" placeholder:"URL" help:"OpenTelemetry collector to send traces to; the usual OTEL_ settings also work."`
+}
+
+// Media gives the limits as the image path takes them.
+func (l Limits) Media() media.Limits {
+	return media.Limits{
+		SourceBytes: int64(l.MaxSourceBytes), Pixels: l.MaxPixels,
+		OutputSide: l.MaxOutputSide, OutputBytes: int64(l.MaxOutputBytes),
+		Outputs: l.MaxOutputs, Frames: l.MaxFrames, Time: l.TransformTimeout,
+		JPEGScans: l.MaxJPEGScans, SVGNodes: l.MaxSVGNodes,
+		Metadata: int64(l.MaxMetadataBytes), Page: l.MaxPage,
+	}
+}

@@ -1,0 +1,150 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// faults gathers everything that is wrong with a Config.
+type faults struct{ list []error }
+
+func (f *faults) add(key, format string, args ...any) {
+	f.list = append(f.list, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+}
+
+func (f *faults) within(key string, value, low, high int64) {
+	if value < low || value > high {
+		f.add(key, "%d is not within %d to %d", value, low, high)
+	}
+}
+
+func (f *faults) span(key string, value, low, high time.Duration) {
+	if value < low || value > high {
+		f.add(key, "%s is not within %s to %s", value, low, high)
+	}
+}
+
+// Validate joins every fault, each naming its key and what is allowed. It
+// looks at paths, since a missing certificate is a fault of the settings.
+func (c Config) Validate() error {
+	f := &faults{}
+	c.Listening.check(f)
+	c.Storage.check(f)
+	c.Sources.check(f)
+	c.Delivery.check(f)
+	c.Work.check(f)
+	if err := c.Media().Validate(); err != nil {
+		f.list = append(f.list, err)
+	}
+	if _, err := c.Keys(); err != nil {
+		f.list = append(f.list, err)
+	}
+	if c.PresetsOnly && len(c.Presets) == 0 {
+		f.add("presets-only", "needs at least one [presets.NAME] table in the file of settings")
+	}
+	if c.OTLPEndpoint != "" {
+		f.webAddress("otlp-endpoint", c.OTLPEndpoint)
+	}
+	return errors.Join(f.list...)
+}
+
+func (l Listening) check(f *faults) {
+	f.address("listen", l.Listen)
+	if l.AdminListen != "" {
+		f.address("admin-listen", l.AdminListen)
+	}
+	switch {
+	case l.TLSCert != "" && l.TLSKey == "":
+		f.add("tls-key", "must be given when tls-cert is")
+	case l.TLSCert == "" && l.TLSKey != "":
+		f.add("tls-cert", "must be given when tls-key is")
+	case l.TLSCert != "":
+		f.file("tls-cert", l.TLSCert)
+		f.file("tls-key", l.TLSKey)
+	}
+	f.span("drain-timeout", l.DrainTimeout, 0, time.Hour)
+	f.span("header-timeout", l.HeaderTimeout, 100*time.Millisecond, 10*time.Minute)
+	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
+	f.span("stall-timeout", l.StallTimeout, 100*time.Millisecond, time.Hour)
+}
+
+func (s Storage) check(f *faults) {
+	if s.SpoolDir != "" {
+		f.folder("spool-dir", s.SpoolDir)
+	}
+	f.within("spool-memory", int64(s.SpoolMemory), 1<<20, 1<<40)
+	f.within("spool-disk", int64(s.SpoolDisk), 1<<20, 1<<50)
+}
+
+func (s Sources) check(f *faults) {
+	if bucket, ok := strings.CutPrefix(s.SourceRoot, "s3://"); ok {
+		if strings.Trim(bucket, "/") == "" {
+			f.add("source-root", "%q names no bucket; write s3://BUCKET/PREFIX", s.SourceRoot)
+		}
+	} else if s.SourceRoot != "" {
+		f.folder("source-root", s.SourceRoot)
+	}
+	f.span("source-timeout", s.SourceTimeout, 100*time.Millisecond, time.Hour)
+	f.span("source-header-timeout", s.SourceHeaderTimeout, 100*time.Millisecond, time.Hour)
+	f.span("source-idle-timeout", s.SourceIdleTimeout, 100*time.Millisecond, time.Hour)
+	f.within("source-retries", int64(s.SourceRetries), 0, 10)
+	f.within("source-fetches", int64(s.SourceFetches), 1, 4096)
+	if s.S3Endpoint != "" {
+		f.webAddress("s3-endpoint", s.S3Endpoint)
+	}
+	if (s.S3AccessKey == "") != (s.S3SecretKey == "") {
+		f.add("s3-secret-key", "s3-access-key and s3-secret-key must be given together")
+	}
+}
+
+func (d Delivery) check(f *faults) {
+	f.span("cache-max-age", d.CacheMaxAge, 0, 10*365*24*time.Hour)
+	for _, origin := range d.CORSOrigin {
+		if origin != "*" {
+			f.webAddress("cors-origin", origin)
+		}
+	}
+}
+
+func (w Work) check(f *faults) {
+	f.within("jobs", int64(w.Jobs), 0, 1024)
+	f.within("queue", int64(w.Queue), 0, 100_000)
+	f.span("queue-wait", w.QueueWait, 0, time.Hour)
+	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
+	if w.MemoryBudget.Percent == 0 {
+		f.within("memory-budget", int64(w.MemoryBudget.Fixed), 16<<20, 1<<42)
+	}
+}
+
+func (f *faults) address(key, value string) {
+	_, port, err := net.SplitHostPort(value)
+	number, portErr := strconv.Atoi(port)
+	if err != nil || portErr != nil || number < 0 || number > 65535 {
+		f.add(key, "%q is not an address; write HOST:PORT such as 127.0.0.1:8080 or :8080", value)
+	}
+}
+
+func (f *faults) webAddress(key, value string) {
+	address, err := url.Parse(value)
+	if err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https") {
+		f.add(key, "%q is not a web address; write http:// or https:// and a host", value)
+	}
+}
+
+func (f *faults) folder(key, path string) {
+	if facts, err := os.Stat(path); err != nil || !facts.IsDir() {
+		f.add(key, "%q is not a folder that can be read", path)
+	}
+}
+
+func (f *faults) file(key, path string) {
+	if facts, err := os.Stat(path); err != nil || facts.IsDir() {
+		f.add(key, "%q is not a file that can be read", path)
+	}
+}

@@ -1,0 +1,16 @@
+// Command spillway is a media server; see internal/cli for its grammar.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System{
+		Stdout: os.Stdout, Stderr: os.Stderr, Environ: settings.Environment(),
+	}))
+}

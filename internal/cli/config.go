@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+)
+
+// configCommand groups what can be done with settings.
+type configCommand struct {
+	Check checkCommand `cmd:"" help:"Check the settings; print the effective ones and where each comes from."`
+}
+
+// checkCommand validates the layers without starting anything.
+type checkCommand struct {
+	Path       string `arg:"" optional:"" help:"File of settings, instead of the usual places."`
+	ConfigFile string `name:"config" placeholder:"FILE" help:"The same, as a flag."`
+	JSON       bool   `name:"json" help:"Print JSON."`
+}
+
+// effective is one setting as it would be used.
+type effective struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// Run lists every fault and fails, or prints every setting.
+func (c *checkCommand) Run(s *session) error {
+	path := c.Path
+	if path == "" {
+		path = c.ConfigFile
+	}
+	loaded, err := settings.Load(s.Environ, path)
+	if loaded == nil {
+		return err
+	}
+	for _, warning := range loaded.Warnings {
+		_, _ = fmt.Fprintln(s.Stderr, "spillway: warning:", warning)
+	}
+	config := loaded.Config()
+	if err := errors.Join(err, config.Validate()); err != nil {
+		return err
+	}
+	if c.JSON {
+		return writeJSON(s.Stdout, checkReport{loaded.Path, list(loaded, config), config.Presets})
+	}
+	return printSettings(s, loaded, config)
+}
+
+// checkReport is the JSON of config check.
+type checkReport struct {
+	File     string            `json:"file"`
+	Settings []effective       `json:"settings"`
+	Presets  map[string]string `json:"presets"`
+}
+
+func list(loaded *settings.Loaded, config settings.Config) []effective {
+	var all []effective
+	for _, s := range settings.All() {
+		value := s.Text(config)
+		if s.Secret && value != "" {
+			value = "(set, not shown)"
+		}
+		all = append(all, effective{s.Key, value, loaded.Origin(s.Key)})
+	}
+	return all
+}
+
+func printSettings(s *session, loaded *settings.Loaded, config settings.Config) error {
+	table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
+	for _, one := range list(loaded, config) {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", one.Key, orDash(one.Value), one.Origin)
+	}
+	for _, name := range sortedKeys(config.Presets) {
+		_, _ = fmt.Fprintf(table, "presets.%s\t%s\t%s\n", name, config.Presets[name], loaded.Path)
+	}
+	return table.Flush()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func writeJSON(w interface{ Write([]byte) (int, error) }, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes of every command.
+const (
+	exitOK      = 0
+	exitFailure = 1 // the work, or some of it, failed; settings with faults
+	exitUsage   = 2 // the command line is wrong
+	exitSignal  = 128
+)
+
+// errSilent is a failure whose story the command has already told.
+var errSilent = errors.New("failed")
+
+// Interrupted is the cause of a context that a signal ended.
+type Interrupted struct{ Signal os.Signal }
+
+// Error names the signal.
+func (i Interrupted) Error() string { return "stopped by signal: " + i.Signal.String() }
+
+// ExitCode is what a shell expects of a process that a signal ended.
+func (i Interrupted) ExitCode() int {
+	if number, ok := i.Signal.(syscall.Signal); ok {
+		return exitSignal + int(number)
+	}
+	return exitFailure
+}
+
+// exitCode maps an error to an exit code, the only place that does.
+func exitCode(ctx context.Context, err error) int {
+	if interrupted, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		return interrupted.ExitCode()
+	}
+	if isUsage(err) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// isUsage tells a mistake on the command line from a fault in settings, which
+// kong hands on in the same type but with the exit code of a failure.
+func isUsage(err error) bool {
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	return ok && parse.ExitCode() != exitFailure
+}

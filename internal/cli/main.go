@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+// System is what a command may touch of the process it runs in.
+type System struct {
+	Stdout, Stderr io.Writer
+	Environ        []string
+}
+
+// terminal tells whether w shows what is written to a person at once.
+func terminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// session is one run of the program, as the commands see it.
+type session struct {
+	System
+	ctx context.Context
+}
+
+// Main runs one command line and gives the exit code of the process. It
+// returns early, with work stopped, when ctx ends.
+func Main(ctx context.Context, args []string, system System) int {
+	s := &session{System: system, ctx: ctx}
+	err := run(s, args)
+	if err == nil {
+		return exitOK
+	}
+	if !errors.Is(err, errSilent) {
+		for line := range strings.Lines(err.Error()) {
+			_, _ = fmt.Fprintf(system.Stderr, "spillway: %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return exitCode(ctx, err)
+}
+
+func run(s *session, args []string) error {
+	shown := false
+	parser, err := newParser(s, &grammar{}, func(int) { shown = true })
+	if err != nil {
+		return fmt.Errorf("build command line: %w", err)
+	}
+	command, err := parser.Parse(args)
+	if shown {
+		// kong goes on after help was printed unless the process ends, and
+		// then finds fault with what --help left out.
+		return nil
+	}
+	if err != nil {
+		return hint(err)
+	}
+	return command.Run(s)
+}
+
+// hint tells where help is, for mistakes on the command line only.
+func hint(err error) error {
+	if !isUsage(err) {
+		return err
+	}
+	path := "spillway"
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
+		path = parse.Context.Selected().FullPath()
+	}
+	return fmt.Errorf("%w\nsee %s --help", err, path)
+}

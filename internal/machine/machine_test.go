@@ -81,8 +81,8 @@ func TestRead(t *testing.T) {
 		{
 			"version 1 writes no limit as -1 and as a huge number",
 			map[string]string{
-				"proc/self/mountinfo": mountsV1,
-				"proc/self/cgroup":    "5:cpu,cpuacct:/\n4:memory:/\n",
+				"proc/self/mountinfo":                         mountsV1,
+				"proc/self/cgroup":                            "5:cpu,cpuacct:/\n4:memory:/\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "-1\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/memory/memory.limit_in_bytes":  "9223372036854771712\n",
@@ -92,8 +92,8 @@ func TestRead(t *testing.T) {
 		{
 			"a mixture takes each controller where it lives",
 			map[string]string{
-				"proc/self/mountinfo": mountsHybrid,
-				"proc/self/cgroup":    "5:cpu,cpuacct:/a\n4:memory:/b\n0::/c\n",
+				"proc/self/mountinfo":                           mountsHybrid,
+				"proc/self/cgroup":                              "5:cpu,cpuacct:/a\n4:memory:/b\n0::/c\n",
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us":  "100000\n",
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/memory/b/memory.limit_in_bytes":  "2147483648\n",
@@ -104,8 +104,8 @@ func TestRead(t *testing.T) {
 		{
 			"a mixture whose memory controller is version 2 is read there",
 			map[string]string{
-				"proc/self/mountinfo": mountsHybrid,
-				"proc/self/cgroup":    "5:cpu,cpuacct:/a\n0::/c\n",
+				"proc/self/mountinfo":                          mountsHybrid,
+				"proc/self/cgroup":                             "5:cpu,cpuacct:/a\n0::/c\n",
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "-1\n",
 				"sys/fs/cgroup/unified/c/memory.max":           "3221225472\n",
 			},
@@ -114,8 +114,8 @@ func TestRead(t *testing.T) {
 		{
 			"a version 1 container whose membership names the host's path is read at the mount",
 			map[string]string{
-				"proc/self/mountinfo": mountsDocker,
-				"proc/self/cgroup":    "4:memory:/docker/abc\n5:cpu:/docker/abc\n",
+				"proc/self/mountinfo":                        mountsDocker,
+				"proc/self/cgroup":                           "4:memory:/docker/abc\n5:cpu:/docker/abc\n",
 				"sys/fs/cgroup/memory/memory.limit_in_bytes": "268435456\n",
 				"sys/fs/cgroup/cpu/cpu.cfs_quota_us":         "25000\n",
 				"sys/fs/cgroup/cpu/cpu.cfs_period_us":        "100000\n",

@@ -53,7 +53,7 @@ type Sources struct {
 	SourceHeaderTimeout time.Duration `name:"source-header-timeout" default:"10s" placeholder:"TIME" help:"Longest wait for an origin's first answer."`
 	SourceIdleTimeout   time.Duration `name:"source-idle-timeout" default:"10s" placeholder:"TIME" help:"Longest pause between an origin's bytes."`
 	SourceRetries       int           `name:"source-retries" default:"2" placeholder:"N" help:"Further attempts after a failed connection or a 5xx answer."`
-	SourceFetches       int           `name:"source-fetches" default:"64" placeholder:"N" help:"Originals fetched at the same time."`
+	SourceFetches       int           `name:"source-fetches" default:"256" placeholder:"N" help:"Originals fetched at the same time."`
 	S3Endpoint          string        `name:"s3-endpoint" placeholder:"URL" help:"S3 service other than Amazon's."`
 	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the buckets; the usual AWS settings when empty."`
 	S3PathStyle         bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`
@@ -71,9 +71,10 @@ type Signing struct {
 // Delivery says how results are handed out.
 type Delivery struct {
 	CacheMaxAge       time.Duration `name:"cache-max-age" default:"24h" placeholder:"TIME" help:"max-age of Cache-Control on results."`
+	ErrorMaxAge       time.Duration `name:"error-max-age" default:"0s" placeholder:"TIME" help:"How long caches may keep lasting faults, such as a missing original; 0s forbids it."`
 	HonourOriginCache bool          `name:"honour-origin-cache" help:"Take max-age from the origin's answer where it has one."`
 	ClientHints       bool          `name:"client-hints" help:"Ask browsers for Width and DPR hints and use them."`
-	CORSOrigin        []string      `name:"cors-origin" placeholder:"ORIGIN" help:"Origin that scripts may read pictures from, or *; repeatable."`
+	CORSOrigin        string        `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Whose scripts may read answers: *, one origin such as https://www.example.com, or nobody when empty."`
 }
 
 // Limits bound what one request may cost.
@@ -89,13 +90,14 @@ type Limits struct {
 	MaxSVGNodes      int           `name:"max-svg-nodes" default:"50000" placeholder:"N" help:"Elements of an SVG after its references are expanded."`
 	MaxMetadataBytes Bytes         `name:"max-metadata-bytes" default:"16MiB" placeholder:"SIZE" help:"One block of metadata once inflated."`
 	MaxPage          int           `name:"max-page" default:"1000" placeholder:"N" help:"Highest page of a document."`
+	MaxURLBytes      int           `name:"max-url-bytes" default:"8192" placeholder:"N" help:"Path and query of a request."`
 }
 
 // Work says how much is done at once.
 type Work struct {
 	Jobs         int           `name:"jobs" default:"0" placeholder:"N" help:"Pictures worked on at the same time; 0 takes the cores seen, quotas respected."`
-	Queue        int           `name:"queue" default:"256" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503."`
-	QueueWait    time.Duration `name:"queue-wait" default:"5s" placeholder:"TIME" help:"Longest wait for a job before 503."`
+	Queue        int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job, more are refused with 503; 0 takes 64 a job."`
+	QueueWait    time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
 	MemoryBudget Share         `name:"memory-budget" default:"40%" placeholder:"SIZE|PERCENT" help:"Decoded pixels over all jobs, as a size or a share of the memory seen."`
 	CacheMemory  Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
 }

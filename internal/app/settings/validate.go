@@ -39,6 +39,7 @@ func (c Config) Validate() error {
 	c.Sources.check(f)
 	c.Delivery.check(f)
 	c.Work.check(f)
+	f.within("max-url-bytes", int64(c.MaxURLBytes), 256, 1<<20)
 	if err := c.Media().Validate(); err != nil {
 		f.list = append(f.list, err)
 	}
@@ -71,7 +72,7 @@ func (l Listening) check(f *faults) {
 	f.span("drain-timeout", l.DrainTimeout, 0, time.Hour)
 	f.span("header-timeout", l.HeaderTimeout, 100*time.Millisecond, 10*time.Minute)
 	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
-	f.span("stall-timeout", l.StallTimeout, 100*time.Millisecond, time.Hour)
+	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
 }
 
 func (s Storage) check(f *faults) {
@@ -105,10 +106,9 @@ func (s Sources) check(f *faults) {
 
 func (d Delivery) check(f *faults) {
 	f.span("cache-max-age", d.CacheMaxAge, 0, 10*365*24*time.Hour)
-	for _, origin := range d.CORSOrigin {
-		if origin != "*" {
-			f.webAddress("cors-origin", origin)
-		}
+	f.span("error-max-age", d.ErrorMaxAge, 0, time.Hour)
+	if d.CORSOrigin != "" && d.CORSOrigin != "*" {
+		f.webAddress("cors-origin", d.CORSOrigin)
 	}
 }
 

@@ -39,7 +39,6 @@ compile:
 test: ## install what the tests need and run all of them
 	@scripts/setup.sh test
 	@scripts/versitygw.sh >/dev/null
-	@scripts/selftest.sh
 	@scripts/test.sh
 
 test-heavy: ## what is too slow for every run, the heavy corpus files included

@@ -3,7 +3,8 @@
 #
 # Without arguments: every test of the module, once. With arguments: one run
 # of go test with them added to the flags below. Exits non-zero when a test
-# failed or was skipped, or when none ran; the last line counts them.
+# failed or was skipped, or when none ran; the last line counts them. Of a test
+# that passed, log messages that begin with "summary: " are shown, others not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,27 +29,32 @@ run() {
   go test $FLAGS "$@" || status=1
 }
 
-module=$(go list -m)
-race=''
-plain=''
-status=0
-for package in $(go list ./...); do
-  case $RACE in
-    *"
+# Sorts the packages into those with the race detector and those without.
+sort_packages() {
+  local module package
+  module=$(go list -m)
+  race=''
+  plain=''
+  for package in $(go list ./...); do
+    case $RACE in
+      *"
 ${package#"$module"/}
 "*) race="$race $package" ;;
-    *) plain="$plain $package" ;;
-  esac
-done
+      *) plain="$plain $package" ;;
+    esac
+  done
+}
 
 all() {
+  local race plain status=0
   if [ $# -gt 0 ]; then
     run "$@"
   else
+    sort_packages
     # shellcheck disable=SC2086 # one word a package
-    run -race $race
+    [ -z "$race" ] || run -race $race
     # shellcheck disable=SC2086
-    run $plain
+    [ -z "$plain" ] || run $plain
   fi
   return "$status"
 }

@@ -8,9 +8,10 @@ export CGO_ENABLED := 1
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/spillway
 export PATH := $(CACHE)/go1.26.8/bin:$(CACHE)/bin:$(PATH)
 
-# Repositories owned by another user (containers, CI) make git refuse to tell
-# the revision, and Go then refuses to build; `git describe` below may fail.
-export GOFLAGS := -buildvcs=false
+# Only the binary is stamped with its revision, and only where git tells it:
+# in a checkout owned by another user (containers) git refuses, and so would Go.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+VCS = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 ARGS ?=
 FUZZTIME ?= 1m
@@ -34,7 +35,7 @@ build: ## write bin/spillway
 
 .PHONY: compile
 compile:
-	go build -o bin/spillway ./cmd/spillway
+	go build -buildvcs=$(VCS) -o bin/spillway ./cmd/spillway
 
 test: ## install what the tests need and run all of them
 	@scripts/setup.sh test

@@ -1,0 +1,92 @@
+package settings_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+)
+
+func TestValidateNamesTheKey(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*settings.Config)
+		want   string
+	}{
+		{"an address needs a port", func(c *settings.Config) { c.Listen = "localhost" }, "listen: "},
+		{"a port has an upper end", func(c *settings.Config) { c.Listen = ":70000" }, "listen: "},
+		{"the admin address is checked too", func(c *settings.Config) { c.AdminListen = "x" }, "admin-listen: "},
+		{"a certificate needs its key", func(c *settings.Config) { c.TLSCert = "a.pem" }, "tls-key: "},
+		{"a key needs its certificate", func(c *settings.Config) { c.TLSKey = "a.pem" }, "tls-cert: "},
+		{"a certificate must be there", func(c *settings.Config) { c.TLSCert, c.TLSKey = "/none", "/none" }, "tls-cert: "},
+		{"a drain cannot take a day", func(c *settings.Config) { c.DrainTimeout = 24 * time.Hour }, "drain-timeout: "},
+		{"a root must be a folder", func(c *settings.Config) { c.SourceRoot = "/none" }, "source-root: "},
+		{"a bucket needs a name", func(c *settings.Config) { c.SourceRoot = "s3://" }, "source-root: "},
+		{"a spool folder must be there", func(c *settings.Config) { c.SpoolDir = "/none" }, "spool-dir: "},
+		{"an endpoint needs a scheme", func(c *settings.Config) { c.S3Endpoint = "minio:9000" }, "s3-endpoint: "},
+		{"half a pair of keys is refused", func(c *settings.Config) { c.S3AccessKey = "id" }, "s3-secret-key: "},
+		{"retries are few", func(c *settings.Config) { c.SourceRetries = 99 }, "source-retries: "},
+		{"a queue is not negative", func(c *settings.Config) { c.Queue = -1 }, "queue: "},
+		{"a budget of a few bytes is refused", func(c *settings.Config) { c.MemoryBudget = settings.Share{Fixed: 10} }, "memory-budget: "},
+		{"limits of the image path are checked", func(c *settings.Config) { c.MaxOutputSide = 0 }, "max-output-side: "},
+		{"presets-only needs a preset", func(c *settings.Config) { c.PresetsOnly = true }, "presets-only: "},
+		{"a collector needs a scheme", func(c *settings.Config) { c.OTLPEndpoint = "collector:4318" }, "otlp-endpoint: "},
+		{"a key file must be there", func(c *settings.Config) { c.SignatureKeyFile = "/none" }, "signature-key-file: "},
+		{"a signing key must be long", func(c *settings.Config) { c.SignatureKeys = []string{"short"} }, "signature-keys: "},
+		{"an origin is a web address", func(c *settings.Config) { c.CORSOrigin = "example.com" }, "cors-origin: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config := settings.Defaults()
+			test.change(&config)
+			err := config.Validate()
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("fault = %v, want one that begins with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestValidateJoinsAllFaults(t *testing.T) {
+	config := settings.Defaults()
+	config.Listen, config.Queue, config.MaxFrames = "x", -1, 0
+	err := config.Validate()
+	for _, key := range []string{"listen: ", "queue: ", "max-frames: "} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("faults %v do not name %q", err, key)
+		}
+	}
+}
+
+func TestKeysAreReadFromTheFileAndTheSetting(t *testing.T) {
+	raw := "a raw key of many bytes"
+	path := filepath.Join(t.TempDir(), "keys")
+	content := "# current\nhex:" + hex.EncodeToString([]byte(raw)) + "\n\nbase64:" + base64.StdEncoding.EncodeToString([]byte(raw)) + "\n" + raw + "\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signing := settings.Signing{SignatureKeyFile: path, SignatureKeys: []string{raw + "!"}}
+	got, err := signing.Keys()
+	want := [][]byte{[]byte(raw), []byte(raw), []byte(raw), []byte(raw + "!")}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("keys differ (-want +got), %v:\n%s", err, diff)
+	}
+}
+
+func TestFaultsOfKeysNeverTellTheKey(t *testing.T) {
+	for _, line := range []string{"hex:secretsecret", "base64:se#cret", "secret"} {
+		t.Run("refuses "+line, func(t *testing.T) {
+			_, err := settings.ParseKeys([]string{line})
+			if err == nil || strings.Contains(err.Error(), "cret") {
+				t.Errorf("fault = %v; want one without the key", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// longestPath bounds the path in a log line.
+const longestPath = 512
+
+// secrets are the parts of a URL that may open doors: its query, where
+// signatures stand, and a user with a password.
+var secrets = regexp.MustCompile(`\?[^\s"'<>]*|//[^\s/@"']*@`)
+
+// logAccess writes the one line of a request. The query is never in it.
+func (s *Server) logAccess(x *exchange, took time.Duration) {
+	level := accessLevel(x)
+	if !s.log.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", x.id),
+		slog.String("method", x.r.Method),
+		slog.String("route", x.route),
+		slog.String("path", shortPath(x.r)),
+		slog.Int("status", x.w.status),
+		slog.Int64("bytes", x.w.bytes),
+		slog.Float64("duration_ms", milliseconds(took)),
+	}
+	s.log.LogAttrs(context.Background(), level, "request", append(attrs, x.facts()...)...)
+}
+
+// accessLevel keeps probes out of the way and makes faults stand out; being
+// busy is none.
+func accessLevel(x *exchange) slog.Level {
+	switch {
+	case x.w.status >= 500 && x.w.status != http.StatusServiceUnavailable, x.broken && x.code != media.CodeCancelled:
+		return slog.LevelError
+	case x.route == "healthz" || x.route == "readyz" || x.route == "metrics":
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// facts are the attributes that only some requests have.
+func (x *exchange) facts() []slog.Attr {
+	var attrs []slog.Attr
+	if x.host != "" {
+		attrs = append(attrs, slog.String("source_host", x.host))
+	}
+	if x.worked {
+		attrs = append(attrs,
+			slog.Bool("cache_hit", x.hit),
+			slog.Float64("fetch_ms", milliseconds(x.timings.Fetch)),
+			slog.Float64("queue_ms", milliseconds(x.timings.Queue)),
+			slog.Float64("work_ms", milliseconds(x.timings.Work)))
+	}
+	if x.format != "" {
+		attrs = append(attrs, slog.String("format", string(x.format)))
+	}
+	if x.broken {
+		attrs = append(attrs, slog.Bool("broken", true))
+	}
+	if x.code != "" {
+		attrs = append(attrs, slog.String("code", string(x.code)))
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", secrets.ReplaceAllString(x.err.Error(), "…")))
+	}
+	if id := trace.SpanContextFromContext(x.r.Context()).TraceID(); id.IsValid() {
+		attrs = append(attrs, slog.String("trace_id", id.String()))
+	}
+	return attrs
+}
+
+func shortPath(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	return path[:min(len(path), longestPath)]
+}

@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/spool"
+)
+
+// Config is everything the HTTP edge can be told. DefaultConfig has the
+// values in brackets.
+type Config struct {
+	// Limits bound what parameters may ask for.
+	Limits media.Limits
+	// Keys verify signatures. The first is the current one, the others are
+	// still accepted while clients move to it. None: unsigned URLs pass.
+	Keys [][]byte
+	// Presets are parameter strings by name, as they would stand in a URL.
+	Presets map[string]string
+	// PresetsOnly refuses every other parameter in a URL (false).
+	PresetsOnly bool
+	// MaxURL is the longest request target in bytes (8,192).
+	MaxURL int
+
+	// MaxAge is how long an answer may be kept by caches (24 h).
+	MaxAge time.Duration
+	// ErrorMaxAge lets caches keep lasting faults, such as a missing source
+	// or a broken picture, for a while; 0 forbids it (0).
+	ErrorMaxAge time.Duration
+	// HonourOrigin takes the origin's max-age over MaxAge when it has one (false).
+	HonourOrigin bool
+	// ClientHints reads Width, DPR and Viewport-Width hints (false).
+	ClientHints bool
+	// AllowOrigin is who may read answers from a script: "*", one origin, or
+	// "" for nobody ("*").
+	AllowOrigin string
+	// StallTimeout ends an answer whose client takes no byte for so long (30 s).
+	StallTimeout time.Duration
+
+	// MetricsOnPublic serves /metrics on the public handler too (false).
+	MetricsOnPublic bool
+	// Site answers every path that is no route, such as the playground; nil
+	// makes those 404.
+	Site http.Handler
+
+	// Spools and Engine are asked when metrics are collected; nil leaves
+	// their metrics out.
+	Spools interface{ Stats() spool.Stats }
+	Engine func() EngineStats
+	// Tracer makes the spans; nil makes none.
+	Tracer trace.TracerProvider
+	// Now is the clock (time.Now).
+	Now func() time.Time
+}
+
+// EngineStats is what the pixel engine tells of its memory.
+type EngineStats struct {
+	MemoryBytes, MemoryPeakBytes int64
+	Allocations, OpenFiles       int64
+}
+
+// DefaultConfig has every default set.
+func DefaultConfig() Config {
+	return Config{
+		Limits: media.DefaultLimits(), MaxURL: 8192, MaxAge: 24 * time.Hour,
+		AllowOrigin: "*", StallTimeout: 30 * time.Second,
+		Now: time.Now,
+	}
+}
+
+// Validate joins every fault, each naming its key and range.
+func (c Config) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.MaxURL < 256 || c.MaxURL > 1<<20 {
+		fault("max-url-bytes: %d is not within 256 to 1048576", c.MaxURL)
+	}
+	checkSpan := func(key string, value, low, high time.Duration) {
+		if value < low || value > high {
+			fault("%s: %s is not within %s to %s", key, value, low, high)
+		}
+	}
+	checkSpan("cache-max-age", c.MaxAge, 0, 10*365*24*time.Hour)
+	checkSpan("error-max-age", c.ErrorMaxAge, 0, time.Hour)
+	checkSpan("stall-timeout", c.StallTimeout, time.Second, time.Hour)
+	for i, key := range c.Keys {
+		if len(key) < 16 {
+			fault("signing-keys: key %d has %d bytes, at least 16 are needed", i+1, len(key))
+		}
+	}
+	if err := validateOrigin(c.AllowOrigin); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := parsePresets(c.Presets, c.Limits); err != nil {
+		errs = append(errs, err)
+	}
+	if c.PresetsOnly && len(c.Presets) == 0 {
+		fault("presets-only: no presets are set, so no request could be answered")
+	}
+	return errors.Join(errs...)
+}
+
+// validateOrigin accepts what Access-Control-Allow-Origin can hold.
+func validateOrigin(origin string) error {
+	if origin == "" || origin == "*" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+		return fmt.Errorf("allow-origin: %q is neither *, empty nor an origin such as https://www.example.com", origin)
+	}
+	return nil
+}
+
+// parsePresets turns the configured strings into the values they stand for.
+func parsePresets(presets map[string]string, limits media.Limits) (map[string]url.Values, error) {
+	var errs []error
+	parsed := make(map[string]url.Values, len(presets))
+	for name, text := range presets {
+		values, err := parsePreset(text, limits)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("presets: %s: %w", name, err))
+		}
+		parsed[name] = values
+	}
+	return parsed, errors.Join(errs...)
+}
+
+func parsePreset(text string, limits media.Limits) (url.Values, error) {
+	values, err := parseQuery(strings.TrimPrefix(text, "?"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := media.Parse(values, limits); err != nil {
+		return nil, err
+	}
+	return values, nil
+}

@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// lockingPolicy keeps a picture that is opened as a page, an SVG above all,
+// from running or loading anything.
+const lockingPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+// preflightHeaders are the request headers a script may send.
+const preflightHeaders = "Accept, If-None-Match, If-Modified-Since, X-Request-Id, traceparent, tracestate, " +
+	hintsRead
+
+// setAccess allows embedding and reading from other sites.
+func (s *Server) setAccess(h http.Header) {
+	h.Set("Content-Security-Policy", lockingPolicy)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	if s.cfg.AllowOrigin != "" {
+		h.Set("Access-Control-Allow-Origin", s.cfg.AllowOrigin)
+		h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Disposition, ETag, Retry-After, Server-Timing, X-Request-Id")
+		h.Set("Timing-Allow-Origin", s.cfg.AllowOrigin)
+	}
+	if s.cfg.ClientHints {
+		h.Set("Accept-CH", hintsAsked)
+	}
+}
+
+// preflight answers OPTIONS.
+func (s *Server) preflight(x *exchange) error {
+	h := x.w.Header()
+	h.Set("Allow", allowedMethods)
+	if s.cfg.AllowOrigin != "" {
+		h.Set("Access-Control-Allow-Methods", allowedMethods)
+		h.Set("Access-Control-Allow-Headers", preflightHeaders)
+		h.Set("Access-Control-Max-Age", "86400")
+	}
+	x.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// setVary names the request headers that chose the answer.
+func (x *exchange) setVary(negotiated, hinted bool) {
+	var names []string
+	if negotiated {
+		names = append(names, "Accept")
+	}
+	if hinted {
+		names = append(names, hintsRead)
+	}
+	if len(names) == 0 {
+		x.w.Header().Del("Vary")
+		return
+	}
+	x.w.Header().Set("Vary", strings.Join(names, ", "))
+}
+
+// setValidators sets what later conditional requests will quote.
+func setValidators(h http.Header, etag string, modified time.Time) {
+	if etag != "" {
+		h.Set("ETag", etag)
+	}
+	if !modified.IsZero() {
+		h.Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
+	}
+}
+
+// cacheControl says how long an answer may be kept: never beyond the end of
+// the signed URL that led to it.
+func (s *Server) cacheControl(meta source.Meta, expires time.Time) string {
+	age := s.cfg.MaxAge
+	if s.cfg.HonourOrigin && meta.MaxAge >= 0 {
+		age = meta.MaxAge
+	}
+	if !expires.IsZero() {
+		age = min(age, expires.Sub(s.cfg.Now()))
+	}
+	return "public, max-age=" + strconv.Itoa(max(0, int(age/time.Second)))
+}
+
+// serverTiming shows a browser's tools where the time went so far.
+func serverTiming(t transform.Timings, hit bool) string {
+	cache := "miss"
+	if hit {
+		cache = "hit"
+	}
+	return fmt.Sprintf("cache;desc=%s, fetch;dur=%.1f, queue;dur=%.1f, work;dur=%.1f",
+		cache, milliseconds(t.Fetch), milliseconds(t.Queue), milliseconds(t.Work))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// answerResize serves /resize?image_url=….
+func (s *Server) answerResize(x *exchange) error { return s.answerImage(x, "") }
+
+// answerAsset serves /assets/{key}.
+func (s *Server) answerAsset(x *exchange) error {
+	key, err := assetKey(x.r)
+	if err != nil {
+		return err
+	}
+	return s.answerImage(x, key)
+}
+
+// answerImage serves the pictures of one source. key is empty where the query
+// names the source.
+func (s *Server) answerImage(x *exchange, key string) error {
+	w, err := s.readWish(x, key)
+	if err != nil {
+		return err
+	}
+	result, err := s.images.Do(x.r.Context(), s.job(x, w))
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	defer func() { x.note(result) }()
+	s.setResultHeaders(x, w, result)
+	if result.NotModified {
+		x.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	x.format = result.Format
+	if x.r.Method == http.MethodHead {
+		s.setBodyHeaders(x, w, result)
+		x.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	return s.answerBody(x, w, result)
+}
+
+// job is what the transformer is asked.
+func (s *Server) job(x *exchange, w *wish) transform.Job {
+	return transform.Job{
+		Ref:         w.ref,
+		Request:     w.request,
+		Accept:      media.ParseAccept(strings.Join(x.r.Header.Values("Accept"), ",")),
+		HeadersOnly: x.r.Method == http.MethodHead,
+		Fresh: func(etag string, modified time.Time) bool {
+			return isFresh(x.r.Header, quote(etag), modified)
+		},
+	}
+}
+
+// setResultHeaders sets what 200 and 304 both carry.
+func (s *Server) setResultHeaders(x *exchange, w *wish, result *transform.Result) {
+	h := x.w.Header()
+	setValidators(h, quote(result.ETag), result.LastModified)
+	h.Set("Cache-Control", s.cacheControl(result.Source, w.expires))
+	h.Set("Server-Timing", serverTiming(result.Timings(), result.CacheHit))
+}
+
+// setBodyHeaders says what the body is; GET and HEAD share it.
+func (s *Server) setBodyHeaders(x *exchange, w *wish, result *transform.Result) {
+	h := x.w.Header()
+	switch shapeOf(w.request) {
+	case asJSON:
+		h.Set("Content-Type", "application/json")
+	case asMultipart:
+		h.Set("Content-Type", "multipart/mixed; boundary="+boundary(result.ETag))
+	default:
+		h.Set("Content-Type", result.Format.ContentType())
+		h.Set("Content-Disposition", disposition(w.ref, result.Format))
+	}
+}
+
+// shape is how the pictures of one answer are wrapped.
+type shape int
+
+const (
+	bare shape = iota
+	asMultipart
+	asJSON
+)
+
+func shapeOf(request media.Request) shape {
+	switch {
+	case request.Encoder == media.EncodeJSON:
+		return asJSON
+	case len(request.Sizes) > 1:
+		return asMultipart
+	}
+	return bare
+}
+
+// answerBody sends the pictures. The header only goes out once the first
+// byte of the first picture is there, so that a failure before it is still a
+// clean answer.
+func (s *Server) answerBody(x *exchange, w *wish, result *transform.Result) error {
+	if len(result.Outputs) == 0 {
+		return media.Errorf(media.CodeEncodeFailed, "No picture came out.")
+	}
+	first, err := openPart(x.r.Context(), result.Outputs[0])
+	if err != nil {
+		return err
+	}
+	s.setBodyHeaders(x, w, result)
+	x.w.Header().Set("Server-Timing", serverTiming(result.Timings(), result.CacheHit))
+	all := parts(x.r.Context(), first, result.Outputs[1:])
+	switch shapeOf(w.request) {
+	case asJSON:
+		return sendJSON(x, result, all)
+	case asMultipart:
+		return sendMultipart(x, w, result, all)
+	}
+	return sendPicture(x, all)
+}

@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"image"
+	"net/http"
+	"sort"
+	"time"
+
+	"github.com/bbrks/go-blurhash"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// infoDocument is what /info answers.
+type infoDocument struct {
+	sourceDocument
+	Pages       int    `json:"pages"`
+	Delays      []int  `json:"delays_ms"`
+	Plays       int    `json:"plays"`
+	DurationMS  int    `json:"duration_ms"`
+	ColourSpace string `json:"colour_space"`
+	BitDepth    int    `json:"bit_depth"`
+	Bands       int    `json:"bands"`
+	Profile     bool   `json:"icc_profile"`
+	Progressive bool   `json:"progressive"`
+	Dominant    string `json:"dominant_colour"`
+	BlurHash    string `json:"blurhash"`
+}
+
+// answerInfo serves /info?image_url=….
+func (s *Server) answerInfo(x *exchange) error {
+	values, expires, err := s.readQuery(x)
+	if err != nil {
+		return err
+	}
+	ref, err := takeRef(values)
+	if err != nil {
+		return err
+	}
+	x.host = refHost(ref)
+	if name := firstName(values); name != "" {
+		return invalid(name, "%s is not a parameter of /info; it takes image_url, expires and signature.", name)
+	}
+	details, err := s.images.Info(x.r.Context(), ref, func(etag string, modified time.Time) bool {
+		return isFresh(x.r.Header, quote(etag), modified)
+	})
+	if err != nil {
+		return err
+	}
+	x.timings = transform.Timings{Fetch: details.Fetch, Queue: details.Queue, Work: details.Work}
+	x.worked = true
+	h := x.w.Header()
+	setValidators(h, quote(details.ETag), details.LastModified)
+	h.Set("Cache-Control", s.cacheControl(details.Source, expires))
+	h.Set("Server-Timing", serverTiming(x.timings, false))
+	if details.NotModified {
+		x.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return s.writeInfo(x, details)
+}
+
+func (s *Server) writeInfo(x *exchange, details *transform.Details) error {
+	document, err := describe(details)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("write info: %w", err)
+	}
+	x.w.Header().Set("Content-Type", "application/json")
+	s.writeDocument(x, http.StatusOK, body)
+	return nil
+}
+
+func describe(details *transform.Details) (infoDocument, error) {
+	info := details.Info
+	document := infoDocument{
+		sourceDocument: describeSource(info, details.Source),
+		Pages:          1, Delays: []int{}, Plays: info.Plays,
+		ColourSpace: info.Colourspace, BitDepth: info.BitDepth, Bands: info.Bands,
+		Profile: info.Profile, Progressive: info.Progressive,
+		Dominant: hexColour(details.Summary.Dominant),
+	}
+	document.Bytes = details.Bytes
+	if info.Animated {
+		document.Delays = append(document.Delays, info.Delays...)
+		for _, delay := range info.Delays {
+			document.DurationMS += delay
+		}
+	} else {
+		// The frames of a still source are the pages of a document.
+		document.Pages, document.Frames = max(info.Frames, 1), 1
+	}
+	var err error
+	document.BlurHash, err = blurHash(details.Summary)
+	return document, err
+}
+
+func hexColour(c media.Colour) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// blurHash has more components along the longer side.
+func blurHash(summary transform.Summary) (string, error) {
+	if summary.Width < 1 || summary.Height < 1 || len(summary.Thumb) != 4*summary.Width*summary.Height {
+		return "", media.Errorf(media.CodeEncodeFailed, "The picture could not be described.")
+	}
+	across, down := 4, 3
+	if summary.Height > summary.Width {
+		across, down = 3, 4
+	}
+	hash, err := blurhash.Encode(across, down, onWhite(summary))
+	if err != nil {
+		return "", fmt.Errorf("encode blurhash: %w", err)
+	}
+	return hash, nil
+}
+
+// onWhite lays the thumbnail on white: a blurhash has no transparency, and
+// pages are mostly white.
+func onWhite(summary transform.Summary) image.Image {
+	picture := image.NewRGBA(image.Rect(0, 0, summary.Width, summary.Height))
+	for i := 0; i < len(summary.Thumb); i += 4 {
+		alpha := int(summary.Thumb[i+3])
+		for c := range 3 {
+			picture.Pix[i+c] = uint8((int(summary.Thumb[i+c])*alpha + 255*(255-alpha) + 127) / 255)
+		}
+		picture.Pix[i+3] = 255
+	}
+	return picture
+}
+
+// firstName is the first of the names in values, empty when there is none.
+func firstName(values map[string][]string) string {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	sort.Strings(names)
+	return names[0]
+}

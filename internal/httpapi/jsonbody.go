@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// sourceDocument describes a source in the answers of encoder=json and /info.
+type sourceDocument struct {
+	Format      media.Format `json:"format"`
+	ContentType string       `json:"content_type"`
+	// Width and Height are of the upright picture, StoredWidth and
+	// StoredHeight as they stand in the file.
+	Width        int   `json:"width"`
+	Height       int   `json:"height"`
+	StoredWidth  int   `json:"stored_width"`
+	StoredHeight int   `json:"stored_height"`
+	Orientation  int   `json:"orientation"`
+	Bytes        int64 `json:"bytes,omitempty"`
+	Frames       int   `json:"frames"`
+	Animated     bool  `json:"animated"`
+	Alpha        bool  `json:"alpha"`
+}
+
+func describeSource(info media.Info, meta source.Meta) sourceDocument {
+	width, height := info.Upright()
+	return sourceDocument{
+		Format: info.Format, ContentType: info.Format.ContentType(),
+		Width: width, Height: height, StoredWidth: info.Width, StoredHeight: info.Height,
+		Orientation: info.Orientation, Bytes: max(meta.Size, 0),
+		Frames: info.Frames, Animated: info.Animated, Alpha: info.Alpha,
+	}
+}
+
+// imageHead is what stands before a picture's data in the document.
+type imageHead struct {
+	Width       int          `json:"width"`
+	Height      int          `json:"height"`
+	Frames      int          `json:"frames"`
+	Format      media.Format `json:"format"`
+	ContentType string       `json:"content_type"`
+	Quality     int          `json:"quality"`
+}
+
+// sendJSON streams one document with all pictures in base64, in the order
+// asked. The document is written piece by piece, so that no picture is ever
+// held whole; its length is only known behind its data.
+func sendJSON(x *exchange, result *transform.Result, all iter.Seq2[part, error]) error {
+	to := flushing{x.w}
+	head, err := json.Marshal(describeSource(result.Info, result.Source))
+	if err != nil {
+		return fmt.Errorf("write source: %w", err)
+	}
+	if _, err := fmt.Fprintf(to, `{"source":%s,"images":[`, head); err != nil {
+		return err
+	}
+	comma := ""
+	for p, err := range all {
+		if err != nil {
+			return err
+		}
+		if err := sendJSONImage(to, comma, result.Format, p); err != nil {
+			return err
+		}
+		comma = ","
+	}
+	_, err = io.WriteString(to, "]}\n")
+	return err
+}
+
+func sendJSONImage(to io.Writer, comma string, format media.Format, p part) error {
+	head, err := json.Marshal(imageHead{
+		Width: p.made.Width, Height: p.made.Height, Frames: p.made.Frames,
+		Format: format, ContentType: format.ContentType(), Quality: p.made.Quality,
+	})
+	if err != nil {
+		return fmt.Errorf("write image: %w", err)
+	}
+	open := head[:len(head)-1] // the object goes on with its data
+	if _, err := fmt.Fprintf(to, `%s%s,"data":"`, comma, open); err != nil {
+		return err
+	}
+	data := base64.NewEncoder(base64.StdEncoding, to)
+	n, err := io.Copy(data, p.body)
+	if err != nil {
+		return err
+	}
+	if err := data.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, `","bytes":%d}`, n)
+	return err
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// problemBase is where the reference explains each code.
+const problemBase = "https://github.com/spillway-media/spillway/blob/main/docs/http.md#"
+
+// problem is an RFC 9457 document.
+type problem struct {
+	Type      string     `json:"type"`
+	Title     string     `json:"title"`
+	Status    int        `json:"status"`
+	Detail    string     `json:"detail,omitempty"`
+	Code      media.Code `json:"code"`
+	Parameter string     `json:"parameter,omitempty"`
+	RequestID string     `json:"request_id"`
+}
+
+// newProblem maps a fault by the one table. A fault without a known code
+// tells the client nothing but that it happened.
+func newProblem(err error, requestID string) problem {
+	code := codeOf(err)
+	p := problem{Code: code, RequestID: requestID}
+	var fault *media.Error
+	if code != codeInternal && errors.As(err, &fault) {
+		p.Detail, p.Parameter = fault.Detail, fault.Param
+	}
+	if code == media.CodeCancelled {
+		// The client is still there, so it was the server that gave up.
+		p.Code, p.Detail = media.CodeOverloaded, "the server is stopping; try again"
+	}
+	v := verdicts[p.Code]
+	p.Type, p.Title, p.Status = problemBase+string(p.Code), v.title, v.status
+	return p
+}
+
+// writeProblem answers a fault before any byte of another answer. Vary and
+// the access headers stay: they hold for errors too.
+func (s *Server) writeProblem(x *exchange, err error) {
+	p := newProblem(err, x.id)
+	x.code = p.Code
+	h := x.w.Header()
+	for _, name := range []string{"Content-Length", "Content-Disposition", "ETag", "Last-Modified", "Server-Timing"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", s.errorCacheControl(p.Code))
+	if p.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", strconv.Itoa(ceilSeconds(s.images.RetryAfter())))
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{"type":"about:blank"}`)
+	}
+	s.writeDocument(x, p.Status, body)
+}
+
+func (s *Server) errorCacheControl(code media.Code) string {
+	if s.cfg.ErrorMaxAge > 0 && verdicts[code].lasting {
+		return "public, max-age=" + strconv.Itoa(ceilSeconds(s.cfg.ErrorMaxAge))
+	}
+	return "no-store"
+}
+
+// writeDocument sends a small body whole; HEAD gets its headers only.
+func (s *Server) writeDocument(x *exchange, status int, body []byte) {
+	body = append(body, '\n')
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		// A client that went away meanwhile misses a document, nothing more.
+		_, _ = x.w.Write(body)
+	}
+}
+
+func ceilSeconds(d time.Duration) int {
+	return int((d + time.Second - 1) / time.Second)
+}

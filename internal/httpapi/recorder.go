@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// recorder is the way to the client. It remembers what was sent and ends an
+// answer that the client has stopped taking.
+type recorder struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
+	now     func() time.Time
+
+	status int // 0 until the header went out
+	bytes  int64
+}
+
+// writeStep bounds what one stall period has to move, so that a slow client
+// is told from one that stands still.
+const writeStep = 64 << 10
+
+func newRecorder(w http.ResponseWriter, stall time.Duration, now func() time.Time) *recorder {
+	rec := &recorder{ResponseWriter: w, control: http.NewResponseController(w), stall: stall, now: now}
+	// A connection may still have the deadline of its last answer. Writers
+	// that have no deadlines say so, and need none.
+	_ = rec.control.SetWriteDeadline(time.Time{})
+	return rec
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+// WriteHeader notes the first final status.
+func (rec *recorder) WriteHeader(status int) {
+	if rec.status == 0 && status >= 200 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends p in steps, each with its own deadline. Its errors are the
+// client's doing.
+func (rec *recorder) Write(p []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	written := 0
+	for len(p) > 0 {
+		step := p[:min(len(p), writeStep)]
+		_ = rec.control.SetWriteDeadline(rec.now().Add(rec.stall))
+		n, err := rec.ResponseWriter.Write(step)
+		written += n
+		rec.bytes += int64(n)
+		if err != nil {
+			return written, media.Wrap(media.CodeCancelled, err, "the client stopped taking the answer")
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
+
+// flush sends what is buffered; a writer that cannot has nothing buffered.
+func (rec *recorder) flush() { _ = rec.control.Flush() }
+
+// flushing sends every write on at once: bytes leave as the encoder makes them.
+type flushing struct{ rec *recorder }
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.rec.Write(p)
+	f.rec.flush()
+	return n, err
+}
+
+var _ io.Writer = flushing{}

@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// Transformer makes pictures; *transform.Service is the one there is. Its
+// errors are *media.Error.
+type Transformer interface {
+	// Do makes the pictures of a job. The caller closes the result.
+	Do(ctx context.Context, job transform.Job) (*transform.Result, error)
+	// Info describes a source; fresh is asked as in Job.Fresh.
+	Info(ctx context.Context, ref string, fresh func(etag string, modified time.Time) bool) (*transform.Details, error)
+	// Stats, Ready and RetryAfter answer at once, whatever runs.
+	Stats() transform.Stats
+	Ready(now time.Time) error
+	RetryAfter() time.Duration
+}
+
+const (
+	assetsPrefix   = "/assets/"
+	allowedMethods = "GET, HEAD, OPTIONS"
+)
+
+// Server holds what all requests share. It is immutable but for its metrics,
+// which guard themselves.
+type Server struct {
+	cfg     Config
+	images  Transformer
+	presets map[string]url.Values
+	metrics *metrics
+	tracer  trace.Tracer
+	log     *slog.Logger
+}
+
+// New checks cfg and builds a server around images.
+func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("check http settings: %w", err)
+	}
+	presets, err := parsePresets(cfg.Presets, cfg.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("parse presets: %w", err)
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = noop.NewTracerProvider()
+	}
+	return &Server{
+		cfg: cfg, images: images, presets: presets, log: log,
+		metrics: newMetrics(images, cfg.Spools, cfg.Engine),
+		tracer:  cfg.Tracer.Tracer("github.com/spillway-media/spillway/internal/httpapi"),
+	}, nil
+}
+
+// Public is the handler for clients.
+func (s *Server) Public() http.Handler {
+	var (
+		resize  = s.handle("resize", s.api(s.negotiable(s.answerResize)))
+		assets  = s.handle("assets", s.api(s.negotiable(s.answerAsset)))
+		info    = s.handle("info", s.api(s.answerInfo))
+		health  = s.handle("healthz", s.answerHealth)
+		ready   = s.handle("readyz", s.answerReady)
+		scrape  = s.handle("metrics", s.answerMetrics)
+		missing = s.handle("none", s.api(s.answerMissing))
+		site    = s.handle("site", s.answerSite)
+	)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The mux of net/http would redirect paths with // or .. in them,
+		// which would break signatures and keys; these routes are few.
+		path := r.URL.Path
+		switch {
+		case path == "/resize":
+			resize.ServeHTTP(w, r)
+		case strings.HasPrefix(path, assetsPrefix):
+			assets.ServeHTTP(w, r)
+		case path == "/info":
+			info.ServeHTTP(w, r)
+		case path == "/healthz":
+			health.ServeHTTP(w, r)
+		case path == "/readyz":
+			ready.ServeHTTP(w, r)
+		case path == "/metrics" && s.cfg.MetricsOnPublic:
+			scrape.ServeHTTP(w, r)
+		case s.cfg.Site != nil:
+			site.ServeHTTP(w, r)
+		default:
+			missing.ServeHTTP(w, r)
+		}
+	})
+}
+
+// api is what all answers to programs share.
+func (s *Server) api(h handler) handler {
+	return func(x *exchange) error {
+		s.setAccess(x.w.Header())
+		if x.r.Method == http.MethodOptions {
+			return s.preflight(x)
+		}
+		return h(x)
+	}
+}
+
+// negotiable routes may choose a format by Accept. Until a URL is understood
+// so may the fault that is answered, whatever it is.
+func (s *Server) negotiable(h handler) handler {
+	return func(x *exchange) error {
+		x.setVary(true, s.cfg.ClientHints)
+		return h(x)
+	}
+}
+
+// checkRequest refuses what no route of pictures takes.
+func (s *Server) checkRequest(x *exchange) error {
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		return refuseMethod(x)
+	}
+	if n := len(target(x.r)); n > s.cfg.MaxURL {
+		return media.Errorf(codeURLTooLong, "The path and query have %d bytes; at most %d are read.", n, s.cfg.MaxURL)
+	}
+	return nil
+}
+
+func refuseMethod(x *exchange) error {
+	x.w.Header().Set("Allow", allowedMethods)
+	return media.Errorf(codeMethod, "%s is not answered here; use GET or HEAD.", x.r.Method)
+}
+
+func (s *Server) answerMissing(*exchange) error {
+	return media.Errorf(codeNotFound, "This server answers /resize, /assets/{key}, /info, /healthz and /readyz.")
+}
+
+func (s *Server) answerSite(x *exchange) error {
+	s.cfg.Site.ServeHTTP(x.w, x.r)
+	return nil
+}

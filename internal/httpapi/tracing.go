@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// startSpan continues the caller's trace (W3C Trace Context) or begins one.
+// The query stays out of it, as out of the log.
+func (s *Server) startSpan(r *http.Request, route string) (context.Context, trace.Span) {
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	method := knownMethod(r.Method)
+	return s.tracer.Start(ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
+		attribute.String("http.request.method", method),
+		attribute.String("http.route", route),
+		attribute.String("url.path", shortPath(r)),
+	))
+}
+
+// endSpan adds the stages as children, one after the other as they ran, and
+// ends the span. Their times are known to the result, which measured them.
+func (s *Server) endSpan(x *exchange) {
+	if !x.span.IsRecording() {
+		return
+	}
+	if x.worked {
+		s.spanStages(x)
+	}
+	x.span.SetAttributes(
+		attribute.Int("http.response.status_code", x.w.status),
+		attribute.Int64("http.response.body.size", x.w.bytes),
+		attribute.String("spillway.request_id", x.id),
+		attribute.String("spillway.source_host", x.host),
+		attribute.String("spillway.format", string(x.format)),
+		attribute.Bool("spillway.cache_hit", x.hit),
+	)
+	if x.code != "" {
+		x.span.SetAttributes(attribute.String("error.type", string(x.code)))
+	}
+	if x.w.status >= 500 {
+		x.span.SetStatus(codes.Error, string(x.code))
+	}
+	x.span.End()
+}
+
+func (s *Server) spanStages(x *exchange) {
+	at := x.began
+	for _, stage := range stagesOf(x) {
+		if stage.took > 0 {
+			_, span := s.tracer.Start(x.r.Context(), stage.name, trace.WithTimestamp(at))
+			at = at.Add(stage.took)
+			span.End(trace.WithTimestamp(at))
+		}
+	}
+}
+
+// stage is one measured step of a request.
+type stage struct {
+	name string
+	took time.Duration
+}
+
+func stagesOf(x *exchange) []stage {
+	return []stage{{"fetch", x.timings.Fetch}, {"queue", x.timings.Queue}, {"work", x.timings.Work}}
+}
+
+// knownMethod keeps invented methods from making names without end.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return method
+	}
+	return "_OTHER"
+}

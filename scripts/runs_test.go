@@ -108,7 +108,7 @@ func TestLimitsScript(t *testing.T) {
 }
 
 func TestCIRunsEverythingAndEndsWithTheClosingLines(t *testing.T) {
-	const make = `#!/usr/bin/env bash
+	const fakeMake = `#!/usr/bin/env bash
 [ "$CI" = true ] || exit 9
 case $1 in
   test) printf 'chatter\nok  \tm/a\t0.1s\nsummary: 3 files\n7 passed, 0 failed, 0 skipped\n' ;;
@@ -116,7 +116,7 @@ case $1 in
   "$BROKEN") echo broken; exit 2 ;;
 esac
 `
-	folder := project(t, map[string]string{"bin/make": make})
+	folder := project(t, map[string]string{"bin/make": fakeMake})
 	path := "PATH=" + filepath.Join(folder, "bin") + ":" + os.Getenv("PATH")
 
 	t.Run("it passes when every stage does", func(t *testing.T) {

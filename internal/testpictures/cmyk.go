@@ -34,7 +34,7 @@ const (
 // CMYKJPEG encodes inks as a baseline JPEG of four components without
 // subsampling. The standard library reads such files but does not write them.
 func CMYKJPEG(img *image.CMYK, kind CMYKKind, segments ...Segment) []byte {
-	e := &cmykEncoder{img: img, kind: kind}
+	e := &cmykEncoder{img: img, kind: kind, dc: flatTable(4, 12), ac: flatTable(9, 256), cosine: cosines()}
 	e.out = []byte{0xff, 0xd8}
 	if kind != PlainCMYK {
 		transform := byte(0)
@@ -56,6 +56,9 @@ type cmykEncoder struct {
 	kind CMYKKind
 	out  []byte
 	bits bitWriter
+
+	dc, ac huffman
+	cosine [8][8]float64
 }
 
 // quantum divides every coefficient; a flat table of 4 keeps the error of a
@@ -76,8 +79,8 @@ func (e *cmykEncoder) headers() {
 		scan = append(scan, id, 0)
 	}
 	e.out = appendSegment(e.out, 0xc0, frame)
-	e.out = appendSegment(e.out, 0xc4, append(append([]byte{0x00}, flatDC.counts[:]...), flatDC.symbols...))
-	e.out = appendSegment(e.out, 0xc4, append(append([]byte{0x10}, flatAC.counts[:]...), flatAC.symbols...))
+	e.out = appendSegment(e.out, 0xc4, append(append([]byte{0x00}, e.dc.counts[:]...), e.dc.symbols...))
+	e.out = appendSegment(e.out, 0xc4, append(append([]byte{0x10}, e.ac.counts[:]...), e.ac.symbols...))
 	e.out = appendSegment(e.out, 0xda, append(scan, 0, 63, 0))
 }
 
@@ -102,10 +105,10 @@ func (e *cmykEncoder) block(x, y, band, lastDC int) int {
 		py := min(y+i/8, e.img.Rect.Dy()-1)
 		samples[i] = e.sample(px, py, band) - 128
 	}
-	coefficients := forwardDCT(samples)
+	coefficients := e.forwardDCT(samples)
 	dc := coefficients[0]
 	size := bitSize(dc - lastDC)
-	e.bits.code(flatDC, byte(size))
+	e.bits.code(e.dc, byte(size))
 	e.bits.signed(dc-lastDC, size)
 	run := 0
 	for k := 1; k < 64; k++ {
@@ -115,15 +118,15 @@ func (e *cmykEncoder) block(x, y, band, lastDC int) int {
 			continue
 		}
 		for ; run > 15; run -= 16 {
-			e.bits.code(flatAC, 0xf0)
+			e.bits.code(e.ac, 0xf0)
 		}
 		size := bitSize(v)
-		e.bits.code(flatAC, byte(run<<4|size))
+		e.bits.code(e.ac, byte(run<<4|size))
 		e.bits.signed(v, size)
 		run = 0
 	}
 	if run > 0 {
-		e.bits.code(flatAC, 0x00)
+		e.bits.code(e.ac, 0x00)
 	}
 	return dc
 }
@@ -144,8 +147,8 @@ func (e *cmykEncoder) sample(x, y, band int) float64 {
 	return float64([3]uint8{yy, cb, cr}[band])
 }
 
-// cosine[u][x] is the basis of the DCT with its norm.
-var cosine = func() (t [8][8]float64) {
+// cosines has at [u][x] the basis of the DCT with its norm.
+func cosines() (t [8][8]float64) {
 	for u := range 8 {
 		norm := 0.5
 		if u == 0 {
@@ -156,15 +159,15 @@ var cosine = func() (t [8][8]float64) {
 		}
 	}
 	return t
-}()
+}
 
 // forwardDCT transforms and quantises one block (ITU T.81, A.3.3).
-func forwardDCT(s [64]float64) (out [64]int) {
+func (e *cmykEncoder) forwardDCT(s [64]float64) (out [64]int) {
 	var rows [64]float64
 	for y := range 8 {
 		for u := range 8 {
 			for x := range 8 {
-				rows[y*8+u] += cosine[u][x] * s[y*8+x]
+				rows[y*8+u] += e.cosine[u][x] * s[y*8+x]
 			}
 		}
 	}
@@ -172,7 +175,7 @@ func forwardDCT(s [64]float64) (out [64]int) {
 		for u := range 8 {
 			var sum float64
 			for y := range 8 {
-				sum += cosine[v][y] * rows[y*8+u]
+				sum += e.cosine[v][y] * rows[y*8+u]
 			}
 			out[v*8+u] = int(math.Round(sum / quantum))
 		}

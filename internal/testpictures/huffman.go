@@ -8,14 +8,9 @@ type huffman struct {
 	symbols []byte
 }
 
-// flatDC and flatAC give every symbol a code of the same length, which costs
-// bytes but needs no statistics. All-ones codes stay unused, as the standard
+// flatTable gives every symbol a code of the same length, which costs bytes
+// but needs no statistics. The all-ones code stays unused, as the standard
 // demands.
-var (
-	flatDC = flatTable(4, 12)
-	flatAC = flatTable(9, 256)
-)
-
 func flatTable(length, symbols int) huffman {
 	var h huffman
 	for i := range symbols {

@@ -11,12 +11,16 @@ import (
 // must look like. No turn, mirror or transposition maps it onto itself: a red
 // block lies top left, a yellow wedge bottom left, a white disc right of the
 // middle, and the ground grows greener downwards and bluer to the right.
-func Scene(w, h int) *image.NRGBA {
+func Scene(w, h int) *image.NRGBA { return SceneView(0, 0, 1, 1, w, h) }
+
+// SceneView is the part of the scene from the shares u0, v0 to u1, v1 of its
+// sides at the size w x h: what cropping and resizing it has to give.
+func SceneView(u0, v0, u1, v1 float64, w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
-		v := (float64(y) + 0.5) / float64(h)
+		v := v0 + (v1-v0)*(float64(y)+0.5)/float64(h)
 		for x := range w {
-			u := (float64(x) + 0.5) / float64(w)
+			u := u0 + (u1-u0)*(float64(x)+0.5)/float64(w)
 			img.SetNRGBA(x, y, sceneAt(u, v))
 		}
 	}

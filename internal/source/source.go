@@ -1,0 +1,67 @@
+package source
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Opener opens originals by reference. Router is the one in this package.
+type Opener interface {
+	// Open gives the original that ref names once its headers are known.
+	// The caller closes the Body, which ends with io.EOF only when all
+	// bytes came. Errors, those of Body.Read included, are *media.Error.
+	Open(ctx context.Context, ref string) (*Object, error)
+}
+
+// Object is an opened original.
+type Object struct {
+	Meta
+	// Body must be closed, read or not.
+	Body io.ReadCloser
+}
+
+// The kinds of sources, as they stand in logs and metrics.
+const (
+	KindHTTP = "http"
+	KindFile = "file"
+	KindS3   = "s3"
+)
+
+// Meta is what is known of an original before its bytes.
+type Meta struct {
+	Kind string // KindHTTP, KindFile or KindS3
+	// Host is the host asked last, after redirects; the bucket for S3;
+	// empty for files.
+	Host string
+	// Name is the last segment of the path or key, decoded.
+	Name string
+	// Size is -1 when it is not known or the body is inflated on the way.
+	Size int64
+	// ETag is as the source gave it, quotes included; made from size, time
+	// and inode for files.
+	ETag         string
+	LastModified time.Time
+	// MaxAge is how long the source lets its bytes be reused; -1 when it
+	// says nothing or Config.HonourCacheControl is off.
+	MaxAge time.Duration
+	// ContentType is what the source declares; it is not to be trusted.
+	ContentType string
+	// OpenEnded is true when the origin ends the body by closing the
+	// connection, with neither a length nor a checksum: a cut cannot be
+	// told from the end, so such bytes must not be kept.
+	OpenEnded bool
+}
+
+// Validator identifies this version of the original among all versions of
+// it, or is empty when the source gives nothing to tell them apart.
+func (m Meta) Validator() string {
+	switch {
+	case m.ETag != "":
+		return m.ETag
+	case !m.LastModified.IsZero():
+		return "modified-" + strconv.FormatInt(m.LastModified.UnixNano(), 36) + "-" + strconv.FormatInt(m.Size, 36)
+	}
+	return ""
+}

@@ -14,7 +14,7 @@ func project(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, name := range []string{
-		"scripts/test.sh", "scripts/limits.sh", ".ci/run",
+		"scripts/test.sh", "scripts/limits.sh", "scripts/fuzz.sh", "scripts/vuln.sh", ".ci/run",
 		"scripts/testreport/doc.go", "scripts/testreport/main.go", "scripts/testreport/report.go",
 	} {
 		data, err := os.ReadFile(filepath.Join("..", name))
@@ -138,5 +138,63 @@ esac
 			t.Errorf("it passed")
 		}
 		wantIn(t, "output", output, "== lint FAILED", "== vet passed", "test: 7 passed, 0 failed, 0 skipped\n", "failed: lint\n")
+	})
+}
+
+func TestVulnTellsAnUnreachableDatabaseFromAFinding(t *testing.T) {
+	tests := []struct {
+		name, govulncheck string
+		ok                bool
+		want              string
+	}{
+		{"nothing found", "echo No vulnerabilities found.", true, "No vulnerabilities found."},
+		{"something found", "echo Vulnerability 1; exit 3", false, "Vulnerability 1"},
+		{"code that does not build", "echo undefined: x; exit 1", false, "undefined: x"},
+		{
+			"a database that cannot be reached",
+			`echo 'govulncheck: fetching vulnerabilities: lookup vuln.example: no such host'; exit 1`,
+			true, "NOT CHECKED: the vulnerability database cannot be reached",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			folder := project(t, map[string]string{"bin/govulncheck": "#!/bin/sh\n" + test.govulncheck + "\n"})
+			path := "PATH=" + filepath.Join(folder, "bin") + ":" + os.Getenv("PATH")
+			output, ok := command(t, folder, []string{path}, "scripts/vuln.sh")
+			if ok != test.ok || !strings.Contains(output, test.want) {
+				t.Errorf("success is %v, want %v and %q: %s", ok, test.ok, test.want, output)
+			}
+		})
+	}
+}
+
+func TestFuzzRunsEachTargetOfEachPackage(t *testing.T) {
+	const fakeGo = `#!/usr/bin/env bash
+case " $* " in
+  *" -list "*) printf '?   \tm/none\t[no test files]\nFuzzOne\nFuzzTwo\nok  \tm/a\t0.1s\nok  \tm/b\t0.1s\nFuzzThree\nok  \tm/c\t0.1s\n' ;;
+  *" $BROKEN "*) exit 1 ;;
+  *) echo "go $*" ;;
+esac
+`
+	folder := project(t, map[string]string{"bin/go": fakeGo})
+	path := "PATH=" + filepath.Join(folder, "bin") + ":" + os.Getenv("PATH")
+
+	t.Run("every target runs alone, for the time asked for", func(t *testing.T) {
+		output, ok := command(t, folder, []string{path, "BROKEN=none"}, "scripts/fuzz.sh", "7s")
+		if !ok {
+			t.Errorf("it failed: %s", output)
+		}
+		wantIn(t, "output", output,
+			"go test -run ^$ -fuzz ^FuzzOne$ -fuzztime 7s m/a\n",
+			"go test -run ^$ -fuzz ^FuzzTwo$ -fuzztime 7s m/a\n",
+			"go test -run ^$ -fuzz ^FuzzThree$ -fuzztime 7s m/c\n")
+	})
+
+	t.Run("one that finds something fails the run after the others had their turn", func(t *testing.T) {
+		output, ok := command(t, folder, []string{path, "BROKEN=^FuzzOne$"}, "scripts/fuzz.sh", "7s")
+		if ok {
+			t.Errorf("it passed")
+		}
+		wantIn(t, "output", output, "-fuzz ^FuzzThree$", "fuzz: failed: FuzzOne\n")
 	})
 }

@@ -126,7 +126,7 @@ need_tool() {
 works() {
   case "$1" in
     compiler) has gcc || has clang ;;
-    headers) [ "$(uname -s)" != Linux ] || echo '#include <stdlib.h>' | cc -E -o /dev/null - 2>/dev/null ;;
+    headers) [ "$(uname -s)" != Linux ] || cc -E -o /dev/null - <<<'#include <stdlib.h>' 2>/dev/null ;;
     libvips) has pkg-config && pkg-config --exists "vips >= $VIPS_VERSION" ;;
     certificates) [ "$(uname -s)" != Linux ] || [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ] ;;
     browser) has chromium || has google-chrome || has chromium-browser || [ -d "/Applications/Google Chrome.app" ] ;;

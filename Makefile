@@ -24,60 +24,46 @@ PKG ?= ./...
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
 
-run: ## install what is missing, build, serve on http://127.0.0.1:8080 (ARGS="--listen :80")
-	@scripts/setup.sh run
-	@$(MAKE) --no-print-directory compile
+# setup-NAME installs what NAME needs; it does nothing when nothing is missing.
+setup-%:
+	@scripts/setup.sh $*
+
+run: build ## install what is missing, build, serve on http://127.0.0.1:8080 (ARGS="--listen :80")
 	exec bin/spillway up $(ARGS)
 
-build: ## write bin/spillway
-	@scripts/setup.sh build
-	@$(MAKE) --no-print-directory compile
-
-.PHONY: compile
-compile:
+build: setup-build ## write bin/spillway
 	go build -buildvcs=$(VCS) -o bin/spillway ./cmd/spillway
 
-test: ## install what the tests need and run all of them
-	@scripts/setup.sh test
+test: setup-test ## install what the tests need and run all of them (ARGS="-run Name ./internal/vips" for some)
 	@scripts/versitygw.sh >/dev/null
-	@scripts/test.sh
+	@scripts/test.sh $(ARGS)
 
-test-heavy: ## what is too slow for every run, the heavy corpus files included
-	@scripts/setup.sh test
+test-heavy: setup-test ## what is too slow for every run, the heavy corpus files included
 	@scripts/versitygw.sh >/dev/null
-	@SPILLWAY_HEAVY=1 scripts/test.sh ./...
+	@SPILLWAY_HEAVY=1 scripts/test.sh
 
-test-conformance-heavy: ## the heavy files of the corpus only
-	@scripts/setup.sh test
+test-conformance-heavy: setup-test ## the heavy files of the corpus only
 	@SPILLWAY_HEAVY=1 scripts/test.sh ./internal/conformance/...
 
-bench: ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
-	@scripts/setup.sh build
+bench: setup-build ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG)
 
-fuzz: ## run each fuzz target for FUZZTIME (1m)
-	@scripts/setup.sh build
+fuzz: setup-build ## run each fuzz target for FUZZTIME (1m)
 	@scripts/fuzz.sh $(FUZZTIME)
 
-lint: ## golangci-lint, shellcheck, and the house's own limits
-	@scripts/setup.sh lint
+lint: setup-lint ## golangci-lint, shellcheck, and the house's own limits
 	@scripts/lint.sh
 
-vuln: ## look for known vulnerabilities in what is used
-	@scripts/setup.sh vuln
+vuln: setup-vuln ## look for known vulnerabilities in what is used
 	@scripts/vuln.sh
 
-nocgo: ## check that everything but libvips builds without a C compiler
-	@scripts/setup.sh build
+nocgo: setup-build ## check that everything but libvips builds without a C compiler
 	CGO_ENABLED=0 go build ./...
 
-vet: ## go vet
-	@scripts/setup.sh build
+vet: setup-build ## go vet
 	go vet ./...
 
-screenshots: ## take the playground's pictures in a headless browser
-	@scripts/setup.sh screenshots
-	@$(MAKE) --no-print-directory compile
+screenshots: setup-screenshots build ## take the playground's pictures in a headless browser
 	@scripts/screenshots.sh
 
 clean: ## remove what was built here (not the cache of tools)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Usage: scripts/setup.sh build|run|test|lint|vuln|screenshots
+# Usage: scripts/setup.sh build|test|lint|vuln|screenshots
 #
-# Looks for what the named make target needs and installs what is missing:
+# Looks for what the make target of that name needs and installs what is missing:
 # Go into the user's cache, the rest through the system's package manager.
 # When nothing is missing it installs nothing and takes a fraction of a second.
 # Everything is looked for by what it does (a command, a pkg-config module),
@@ -260,11 +260,11 @@ need_vuln() {
 main() {
   cd "$(dirname "$0")/.."
   case "${1:-}" in
-    build | run) need_build ;;
+    build) need_build ;;
     test | screenshots) need_test ;;
     lint) need_lint ;;
     vuln) need_vuln ;;
-    *) fail "usage: scripts/setup.sh build|run|test|lint|vuln|screenshots" ;;
+    *) fail "usage: scripts/setup.sh build|test|lint|vuln|screenshots" ;;
   esac
 }
 

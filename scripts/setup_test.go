@@ -123,7 +123,7 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 	t.Run("nothing is installed, and nothing said, when nothing is missing", func(t *testing.T) {
 		s := newStage(t)
 		s.hasAll()
-		output, ok := s.setup("run")
+		output, ok := s.setup("build")
 		if !ok || output != "" {
 			t.Errorf("ok %v, said %q", ok, output)
 		}
@@ -135,7 +135,7 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 		s.hasAll()
 		installed := s.lacksLibvips()
 		s.hasApt("echo >" + installed)
-		output, ok := s.setup("run")
+		output, ok := s.setup("build")
 		if !ok {
 			t.Fatalf("setup failed: %s", output)
 		}
@@ -152,7 +152,7 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 		installed := s.lacksLibvips()
 		s.hasApt("echo >" + installed)
 		s.has("apt-cache", `[ "$2" = libheif-plugin-aomenc ]`)
-		if output, ok := s.setup("run"); !ok {
+		if output, ok := s.setup("build"); !ok {
 			t.Fatalf("setup failed: %s", output)
 		}
 		wantIn(t, "calls", s.calls(), "libvips-dev pkg-config libheif-plugin-aomenc\n")
@@ -180,7 +180,7 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 		s.has("go", `echo go1.27.0`)
 		s.has("clang", "true")
 		s.has("brew", "echo >"+installed)
-		if output, ok := s.setup("run"); !ok {
+		if output, ok := s.setup("build"); !ok {
 			t.Fatalf("setup failed: %s", output)
 		}
 		wantIn(t, "calls", s.calls(), "brew install --quiet vips pkg-config")
@@ -248,7 +248,7 @@ func TestSetupSaysWhatToDoWhenItCannotInstall(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStage(t)
 			test.set(s)
-			target := "run"
+			target := "build"
 			if strings.HasPrefix(test.name, "a target") {
 				target = "nonsense"
 			}
@@ -274,7 +274,7 @@ func TestSetupFetchesGoWhenItIsMissingOrOld(t *testing.T) {
 		s.has("go", `echo go1.19.8`)
 		s.has("curl", delivers("go1.26.8"))
 		s.has("sha256sum", trusts)
-		output, ok := s.setup("run")
+		output, ok := s.setup("build")
 		if !ok {
 			t.Fatalf("setup failed: %s", output)
 		}
@@ -283,7 +283,7 @@ func TestSetupFetchesGoWhenItIsMissingOrOld(t *testing.T) {
 			t.Errorf("Go is not in the cache: %v", err)
 		}
 		s.has("curl", "exit 6")
-		if output, ok := s.setup("run"); !ok {
+		if output, ok := s.setup("build"); !ok {
 			t.Errorf("the cached Go was not used: %s", output)
 		}
 	})
@@ -328,7 +328,7 @@ func TestSetupFetchesGoWhenItIsMissingOrOld(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.set(s)
-			output, ok := s.setup("run")
+			output, ok := s.setup("build")
 			if ok {
 				t.Errorf("setup succeeded")
 			}

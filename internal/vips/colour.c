@@ -1,0 +1,291 @@
+/* Colour and alpha: everything that leaves this file is 8-bit sRGB or grey,
+ * or RGB in the space of a profile that the output keeps.
+ */
+#include <string.h>
+
+#include "stages.h"
+
+static int
+is_grey(VipsImage *image)
+{
+	return image->Bands < 3;
+}
+
+static int
+has_profile(VipsImage *image)
+{
+	return vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0;
+}
+
+int
+spw_drop_profile(VipsImage **image)
+{
+	VipsImage *out;
+
+	if (!has_profile(*image))
+		return 0;
+	if (vips_copy(*image, &out, NULL))
+		return -1;
+	vips_image_remove(out, VIPS_META_ICC_NAME);
+	spw_replace(image, out);
+	return 0;
+}
+
+static int
+to_space(VipsImage **image, VipsInterpretation space)
+{
+	VipsImage *out;
+
+	if (vips_colourspace(*image, &out, space, NULL))
+		return -1;
+	spw_replace(image, out);
+	return 0;
+}
+
+/* A grey source that went through a profile came back as three equal bands. */
+static int
+back_to_grey(VipsImage **image, int alpha)
+{
+	VipsImage *grey = NULL, *mask = NULL, *joined = NULL, *out;
+	int result = -1;
+
+	if (vips_extract_band(*image, &grey, 0, NULL))
+		return -1;
+	if (alpha && (vips_extract_band(*image, &mask, (*image)->Bands - 1, NULL) ||
+			     vips_bandjoin2(grey, mask, &joined, NULL)))
+		goto done;
+	if (vips_copy(joined ? joined : grey, &out, "interpretation", VIPS_INTERPRETATION_B_W, NULL))
+		goto done;
+	spw_replace(image, out);
+	result = 0;
+done:
+	VIPS_UNREF(grey);
+	VIPS_UNREF(mask);
+	VIPS_UNREF(joined);
+	return result;
+}
+
+static int
+by_profile(VipsImage **image)
+{
+	int cmyk = vips_image_guess_interpretation(*image) == VIPS_INTERPRETATION_CMYK;
+	int grey = is_grey(*image);
+	int alpha = vips_image_hasalpha(*image);
+	VipsImage *out;
+	int result;
+
+	if (cmyk)
+		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "input_profile", "cmyk", "intent",
+			VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth", 8, NULL);
+	else
+		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
+			"black_point_compensation", TRUE, "depth", 8, NULL);
+	if (result)
+		return -1;
+	spw_replace(image, out);
+	return grey ? back_to_grey(image, alpha) : 0;
+}
+
+/* To 8-bit sRGB or grey. A profile that does not fit or does not parse is
+ * ignored, as browsers do: the stored numbers are the best guess left.
+ */
+int
+spw_to_srgb(VipsImage **image)
+{
+	VipsInterpretation space = vips_image_guess_interpretation(*image);
+	int grey = space == VIPS_INTERPRETATION_B_W || space == VIPS_INTERPRETATION_GREY16;
+
+	if ((has_profile(*image) && !spw_is_srgb_profile(*image)) || space == VIPS_INTERPRETATION_CMYK) {
+		if (by_profile(image) == 0)
+			return spw_drop_profile(image);
+		vips_error_clear();
+	}
+	if (spw_drop_profile(image))
+		return -1;
+	if ((*image)->BandFmt == VIPS_FORMAT_UCHAR && (*image)->Type == space &&
+		(space == VIPS_INTERPRETATION_sRGB || space == VIPS_INTERPRETATION_B_W))
+		return 0;
+	return to_space(image, grey ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB);
+}
+
+/* Resizing is done on 8-bit RGB or grey. Other depths and spaces change first,
+ * through their profile where they have one, because a profile describes the
+ * stored numbers; 8-bit RGB keeps its profile for after the resize, when
+ * there are fewer pixels to convert.
+ */
+int
+spw_to_8bit(VipsImage **image)
+{
+	VipsInterpretation space = vips_image_guess_interpretation(*image);
+
+	if ((*image)->BandFmt == VIPS_FORMAT_UCHAR &&
+		(space == VIPS_INTERPRETATION_sRGB || space == VIPS_INTERPRETATION_B_W) && (*image)->Bands <= 4)
+		return 0;
+	return spw_to_srgb(image);
+}
+
+/* Alpha */
+
+/* Rounded division by 255 for 0 <= x <= 255 * 255. */
+static inline unsigned int
+by_255(unsigned int x)
+{
+	x += 128;
+	return (x + (x >> 8)) >> 8;
+}
+
+typedef void (*RowFn)(const VipsPel *in, VipsPel *out, int width, int bands);
+
+static void
+premultiply_row(const VipsPel *in, VipsPel *out, int width, int bands)
+{
+	for (int x = 0; x < width; x++, in += bands, out += bands) {
+		unsigned int alpha = in[bands - 1];
+
+		for (int b = 0; b < bands - 1; b++)
+			out[b] = (VipsPel) by_255(in[b] * alpha);
+		out[bands - 1] = (VipsPel) alpha;
+	}
+}
+
+static void
+unpremultiply_row(const VipsPel *in, VipsPel *out, int width, int bands)
+{
+	for (int x = 0; x < width; x++, in += bands, out += bands) {
+		unsigned int alpha = in[bands - 1];
+
+		for (int b = 0; b < bands - 1; b++) {
+			unsigned int colour = alpha ? (in[b] * 255 + alpha / 2) / alpha : 0;
+
+			out[b] = (VipsPel) VIPS_MIN(colour, 255);
+		}
+		out[bands - 1] = (VipsPel) alpha;
+	}
+}
+
+static int
+rows_generate(VipsRegion *out, void *sequence, void *a, void *b, gboolean *stop)
+{
+	VipsRegion *in = (VipsRegion *) sequence;
+	VipsRect *area = &out->valid;
+	RowFn *row = (RowFn *) b;
+
+	if (vips_region_prepare(in, area))
+		return -1;
+	for (int y = 0; y < area->height; y++)
+		(*row)(VIPS_REGION_ADDR(in, area->left, area->top + y),
+			VIPS_REGION_ADDR(out, area->left, area->top + y), area->width, in->im->Bands);
+	return 0;
+}
+
+/* libvips' own premultiply works in float and costs several times the resize
+ * that follows it; for 8 bits a row of integers is enough and rounds the same.
+ */
+static int
+by_rows(VipsImage **image, RowFn row)
+{
+	VipsImage *out;
+	RowFn *keep;
+
+	if (!vips_image_hasalpha(*image))
+		return 0;
+	out = vips_image_new();
+	keep = VIPS_NEW(out, RowFn);
+	*keep = row;
+	if (vips_image_pipelinev(out, VIPS_DEMAND_STYLE_THINSTRIP, *image, NULL) ||
+		vips_image_generate(out, vips_start_one, rows_generate, vips_stop_one, *image, keep)) {
+		g_object_unref(out);
+		return -1;
+	}
+	vips_object_local(out, *image);
+	*image = out;
+	return 0;
+}
+
+int
+spw_premultiply(VipsImage **image)
+{
+	return by_rows(image, premultiply_row);
+}
+
+int
+spw_unpremultiply(VipsImage **image)
+{
+	return by_rows(image, unpremultiply_row);
+}
+
+int
+spw_flatten(VipsImage **image, const double *background)
+{
+	VipsArrayDouble *ink;
+	VipsImage *out;
+	int result;
+
+	if (!vips_image_hasalpha(*image))
+		return 0;
+	ink = vips_array_double_new(background, is_grey(*image) ? 1 : 3);
+	result = vips_flatten(*image, &out, "background", ink, NULL);
+	vips_area_unref(VIPS_AREA(ink));
+	if (result)
+		return -1;
+	spw_replace(image, out);
+	return 0;
+}
+
+int
+spw_cast_8bit(VipsImage **image)
+{
+	VipsImage *out;
+
+	if ((*image)->BandFmt == VIPS_FORMAT_UCHAR)
+		return 0;
+	if (vips_cast(*image, &out, VIPS_FORMAT_UCHAR, NULL))
+		return -1;
+	spw_replace(image, out);
+	return 0;
+}
+
+/* Lay a part-transparent colour below the picture. */
+int
+spw_underlay(VipsImage **image, const double *ink)
+{
+	VipsImage *ground, *out;
+	int result;
+
+	if (spw_to_rgb(image))
+		return -1;
+	ground = vips_image_new_from_image(*image, ink, 4);
+	if (!ground)
+		return -1;
+	result = vips_composite2(ground, *image, &out, VIPS_BLEND_MODE_OVER, NULL);
+	g_object_unref(ground);
+	if (result)
+		return -1;
+	spw_replace(image, out);
+	return spw_cast_8bit(image);
+}
+
+int
+spw_with_alpha(VipsImage **image)
+{
+	VipsImage *out;
+
+	if (vips_image_hasalpha(*image))
+		return 0;
+	if (vips_bandjoin_const1(*image, &out, 255, NULL))
+		return -1;
+	spw_replace(image, out);
+	return 0;
+}
+
+int
+spw_to_rgb(VipsImage **image)
+{
+	return is_grey(*image) ? to_space(image, VIPS_INTERPRETATION_sRGB) : 0;
+}
+
+int
+spw_grayscale(VipsImage **image)
+{
+	return is_grey(*image) ? 0 : to_space(image, VIPS_INTERPRETATION_B_W);
+}

@@ -1,0 +1,40 @@
+package vips
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+var _ transform.Engine = (*Engine)(nil)
+
+// ErrUnavailable is what New gives in a binary that was built without cgo.
+var ErrUnavailable = errors.New("this binary was built without libvips: build it with CGO_ENABLED=1")
+
+// Config holds what libvips is started with. It is read by the first New of a
+// process; libvips cannot be restarted with another.
+type Config struct {
+	// ConcurrencyPerJob is the threads one run may use, 1 to 64; 0 means 1.
+	// A busy server wants 1: more only helps when cores are idle.
+	ConcurrencyPerJob int
+	// AllowPDF lets the PDF loader read. It is off by default because its
+	// parser is the largest of all and PDFs come from anywhere.
+	AllowPDF bool
+}
+
+// Validate joins every fault, each naming its key and range.
+func (c Config) Validate() error {
+	if c.ConcurrencyPerJob < 0 || c.ConcurrencyPerJob > 64 {
+		return fmt.Errorf("vips-concurrency: %d is not within 0 to 64", c.ConcurrencyPerJob)
+	}
+	return nil
+}
+
+// Stats is what libvips holds at this moment, over all runs.
+type Stats struct {
+	MemoryBytes int64 // pixels and buffers
+	Allocations int64
+	Files       int64
+	Warnings    int64 // complaints of codecs since the start
+}

@@ -1,0 +1,149 @@
+/* Telling an sRGB profile from any other without running it: half the
+ * pictures of the web carry one, and converting sRGB to sRGB costs as much as
+ * resizing.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "stages.h"
+
+typedef struct {
+	const unsigned char *data;
+	size_t length;
+} Profile;
+
+static uint32_t
+u32(const unsigned char *p)
+{
+	return (uint32_t) p[0] << 24 | (uint32_t) p[1] << 16 | (uint32_t) p[2] << 8 | p[3];
+}
+
+static uint32_t
+u16(const unsigned char *p)
+{
+	return (uint32_t) p[0] << 8 | p[1];
+}
+
+static double
+fixed(const unsigned char *p)
+{
+	return (int32_t) u32(p) / 65536.0;
+}
+
+/* ICC.1:2010, 7.3: the tag table is a count at 128, then 12 bytes a tag. */
+static const unsigned char *
+tag(const Profile *profile, const char *name, size_t minimum, size_t *length)
+{
+	uint32_t count;
+
+	if (profile->length < 132)
+		return NULL;
+	count = u32(profile->data + 128);
+	for (uint32_t i = 0; i < count && 132 + 12 * ((size_t) i + 1) <= profile->length; i++) {
+		const unsigned char *entry = profile->data + 132 + 12 * (size_t) i;
+		size_t offset = u32(entry + 4);
+		size_t size = u32(entry + 8);
+
+		if (memcmp(entry, name, 4) != 0)
+			continue;
+		if (size < minimum || offset > profile->length || size > profile->length - offset)
+			return NULL;
+		*length = size;
+		return profile->data + offset;
+	}
+	return NULL;
+}
+
+/* The colorants of sRGB adapted to D50, as IEC 61966-2-1 profiles state them. */
+static int
+colorant_matches(const Profile *profile, const char *name, const double want[3])
+{
+	size_t length;
+	const unsigned char *xyz = tag(profile, name, 20, &length);
+
+	if (!xyz)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		if (fabs(fixed(xyz + 8 + 4 * i) - want[i]) > 0.003)
+			return 0;
+	return 1;
+}
+
+static double
+srgb_curve(double x)
+{
+	return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
+}
+
+/* Parametric curves, ICC.1:2010, 10.16: only type 3 is sRGB's own form. */
+static double
+parametric(const unsigned char *curve, double x)
+{
+	double g = fixed(curve + 12), a = fixed(curve + 16), b = fixed(curve + 20);
+	double c = fixed(curve + 24), d = fixed(curve + 28);
+
+	return x >= d ? pow(a * x + b, g) : c * x;
+}
+
+static double
+tabulated(const unsigned char *curve, uint32_t count, double x)
+{
+	double at = x * (count - 1);
+	uint32_t low = (uint32_t) at;
+	uint32_t high = low + 1 < count ? low + 1 : low;
+	double from = u16(curve + 12 + 2 * (size_t) low), to = u16(curve + 12 + 2 * (size_t) high);
+
+	return (from + (to - from) * (at - low)) / 65535.0;
+}
+
+static int
+curve_matches(const Profile *profile, const char *name)
+{
+	size_t length;
+	const unsigned char *curve = tag(profile, name, 12, &length);
+	int is_parametric;
+	uint32_t count = 0;
+
+	if (!curve)
+		return 0;
+	is_parametric = memcmp(curve, "para", 4) == 0;
+	if (is_parametric) {
+		if (u16(curve + 8) != 3 || length < 32)
+			return 0;
+	}
+	else {
+		count = u32(curve + 8);
+		if (memcmp(curve, "curv", 4) != 0 || count < 2 || (length - 12) / 2 < count)
+			return 0;
+	}
+	for (int i = 0; i <= 16; i++) {
+		double x = i / 16.0;
+		double y = is_parametric ? parametric(curve, x) : tabulated(curve, count, x);
+
+		if (fabs(y - srgb_curve(x)) > 0.004)
+			return 0;
+	}
+	return 1;
+}
+
+int
+spw_is_srgb_profile(VipsImage *image)
+{
+	static const double red[3] = { 0.4361, 0.2225, 0.0139 };
+	static const double green[3] = { 0.3851, 0.7169, 0.0971 };
+	static const double blue[3] = { 0.1431, 0.0606, 0.7141 };
+	Profile profile;
+	const void *data;
+	size_t ignored;
+
+	if (vips_image_get_blob(image, VIPS_META_ICC_NAME, &data, &profile.length)) {
+		vips_error_clear();
+		return 0;
+	}
+	profile.data = data;
+	if (tag(&profile, "A2B0", 8, &ignored) || profile.length < 132 || memcmp(profile.data + 16, "RGB ", 4) != 0)
+		return 0;
+	return colorant_matches(&profile, "rXYZ", red) && colorant_matches(&profile, "gXYZ", green) &&
+		colorant_matches(&profile, "bXYZ", blue) && curve_matches(&profile, "rTRC") &&
+		curve_matches(&profile, "gTRC") && curve_matches(&profile, "bTRC");
+}

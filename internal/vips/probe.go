@@ -1,0 +1,110 @@
+package vips
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"unsafe"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// mostDelays bounds the frame delays taken from a header; Limits.Frames is
+// far below it.
+const mostDelays = 1 << 16
+
+// Probe reads the header.
+func (e *Engine) Probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, error) {
+	format := media.Sniff(src)
+	if format == media.Unknown || !e.abilities.Read[format] {
+		return media.Info{}, unreadable(format)
+	}
+	return probe(ctx, src, limits)
+}
+
+
+func unreadable(format media.Format) error {
+	if format == media.Unknown {
+		return media.Errorf(media.CodeUnsupported, "The source is not a picture of a format this server reads.")
+	}
+	return media.Errorf(media.CodeUnsupported, "This server does not read %s pictures.", format)
+}
+
+func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, error) {
+	format := media.Sniff(src)
+	if format == media.Unknown {
+		return media.Info{}, unreadable(format)
+	}
+	if err := media.Inspect(src, format, limits); err != nil {
+		return media.Info{}, err
+	}
+	if format == media.BMP {
+		return probeBMP(src)
+	}
+	r := &run{}
+	r.job.load = C.SpwLoad{format: formats[format], frames: 1, shrink: 1, scale: 1}
+	var header C.SpwInfo
+	delays := make([]C.int, mostDelaysOf(format))
+	stage := r.call(ctx, func() C.int {
+		return C.spw_probe(&r.job, bytesOf(src), C.size_t(len(src)), &header, unsafe.SliceData(delays), C.int(len(delays)))
+	})
+	if stage == C.SPW_CANCELLED {
+		return media.Info{}, stopped(ctx)
+	}
+	if stage != C.SPW_OK {
+		return media.Info{}, media.Wrap(media.CodeDecodeFailed, errors.New(C.GoString(&r.job.message[0])),
+			"The picture's header cannot be read: it is broken or cut short.")
+	}
+	return infoOf(format, header, delays[:header.delays]), nil
+}
+
+func mostDelaysOf(format media.Format) int {
+	if format == media.GIF || format == media.WebP {
+		return mostDelays
+	}
+	return 0
+}
+
+// infoOf turns what libvips tells into what it means.
+func infoOf(format media.Format, h C.SpwInfo, delays []C.int) media.Info {
+	info := media.Info{
+		Format: format, Width: int(h.width), Height: int(h.height),
+		Orientation: orientationOf(format, int(h.orientation)), Frames: 1,
+		Alpha: h.alpha != 0, Bands: int(h.bands), BitDepth: int(h.bits), Colourspace: spaces[h.space],
+		Profile: h.profile != 0, Progressive: h.interlaced != 0,
+	}
+	switch format {
+	case media.GIF, media.WebP:
+		info.Frames = max(int(h.pages), 1)
+		info.Animated = info.Frames > 1
+	case media.TIFF, media.PDF, media.HEIC, media.AVIF:
+		info.Frames = max(int(h.pages), 1)
+	}
+	if info.Animated {
+		info.Plays = int(h.loop)
+		info.Delays = make([]int, info.Frames)
+		for i := range min(len(delays), len(info.Delays)) {
+			info.Delays[i] = int(delays[i])
+		}
+	}
+	return info
+}
+
+var spaces = map[C.int]string{
+	C.SPW_SPACE_SRGB: "srgb", C.SPW_SPACE_GRAY: "gray", C.SPW_SPACE_CMYK: "cmyk",
+	C.SPW_SPACE_LAB: "lab", C.SPW_SPACE_UNKNOWN: "unknown",
+}
+
+// orientationOf keeps what EXIF defines. The decoders of the other formats
+// turn the picture themselves.
+func orientationOf(format media.Format, value int) int {
+	switch format {
+	case media.JPEG, media.PNG, media.WebP, media.TIFF:
+		if value >= 1 && value <= 8 {
+			return value
+		}
+	}
+	return 1
+}

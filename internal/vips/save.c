@@ -1,0 +1,272 @@
+/* From finished pixels to bytes, which leave as the encoder makes them. */
+#include <math.h>
+#include <string.h>
+
+#include "stages.h"
+
+int
+spw_format_alpha(int format)
+{
+	return format != SPW_JPEG;
+}
+
+/* Sink: libvips' target whose bytes go to Go. The output is announced with
+ * its first byte, so that a failure before it can still be answered properly.
+ */
+typedef struct {
+	SpwJob *job;
+	const SpwOutput *output;
+	int width, height, frames, quality;
+	int begun, refused;
+} Sink;
+
+static int
+sink_write(Sink *sink, const void *data, size_t length)
+{
+	SpwJob *job = sink->job;
+
+	if (spw_cancelled(job) || sink->refused)
+		return -1;
+	if (!sink->begun)
+		sink->refused = spillwayBegin(job->handle, sink->output->index, sink->width, sink->height,
+			sink->frames, sink->quality);
+	sink->begun = 1;
+	if (!sink->refused)
+		sink->refused = spillwayWrite(job->handle, (void *) data, (long long) length) != (long long) length;
+	return sink->refused ? -1 : 0;
+}
+
+static gint64
+on_write(VipsTargetCustom *target, const void *data, gint64 length, void *user)
+{
+	return sink_write((Sink *) user, data, (size_t) length) ? -1 : length;
+}
+
+static VipsTarget *
+stream_target(Sink *sink)
+{
+	VipsTargetCustom *custom = vips_target_custom_new();
+
+	g_signal_connect(custom, "write", G_CALLBACK(on_write), sink);
+	return VIPS_TARGET(custom);
+}
+
+/* Encoders */
+
+#define STRIP "strip", output->keep == 0
+
+static int
+save_jpeg(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+{
+	return vips_jpegsave_target(image, target, STRIP, "Q", quality, "interlace", output->progressive,
+		"optimize_coding", output->effort > 0, "subsample_mode", VIPS_FOREIGN_SUBSAMPLE_AUTO, NULL);
+}
+
+static int
+save_png(VipsImage *image, const SpwOutput *output, VipsTarget *target)
+{
+	return vips_pngsave_target(image, target, STRIP, "compression", output->effort, "interlace",
+		output->progressive, "filter", VIPS_FOREIGN_PNG_FILTER_ALL, NULL);
+}
+
+static int
+save_webp(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+{
+	return vips_webpsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "effort",
+		output->effort, NULL);
+}
+
+static int
+save_avif(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+{
+	return vips_heifsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "compression",
+		VIPS_FOREIGN_HEIF_COMPRESSION_AV1, "effort", output->effort, "bitdepth", 8, "subsample_mode",
+		VIPS_FOREIGN_SUBSAMPLE_AUTO, NULL);
+}
+
+static int
+save_gif(VipsImage *image, const SpwOutput *output, VipsTarget *target)
+{
+	return vips_gifsave_target(image, target, STRIP, "effort", output->effort, "interlace", output->progressive,
+		NULL);
+}
+
+static int
+save_jxl(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+{
+	return vips_jxlsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "effort",
+		output->effort, NULL);
+}
+
+/* TIFF is written out of order, so it is made in memory and handed on whole. */
+static int
+save_tiff(VipsImage *image, const SpwOutput *output, VipsTarget *target)
+{
+	void *buffer;
+	size_t length;
+	int result;
+
+	if (vips_tiffsave_buffer(image, &buffer, &length, STRIP, "compression", VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE,
+		    "predictor", VIPS_FOREIGN_TIFF_PREDICTOR_HORIZONTAL, NULL))
+		return -1;
+	result = vips_target_write(target, buffer, length);
+	g_free(buffer);
+	return result || vips_target_end(target) ? -1 : 0;
+}
+
+static int
+save_format(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+{
+	switch (output->format) {
+	case SPW_JPEG:
+		return save_jpeg(image, output, quality, target);
+	case SPW_PNG:
+		return save_png(image, output, target);
+	case SPW_WEBP:
+		return save_webp(image, output, quality, target);
+	case SPW_AVIF:
+		return save_avif(image, output, quality, target);
+	case SPW_GIF:
+		return save_gif(image, output, target);
+	case SPW_JXL:
+		return save_jxl(image, output, quality, target);
+	case SPW_TIFF:
+		return save_tiff(image, output, target);
+	}
+	vips_error("spillway", "no saver for format %d", output->format);
+	return -1;
+}
+
+/* max_bytes */
+
+#define MOST_ENCODES 5
+
+typedef struct {
+	unsigned char *data;
+	size_t length;
+	int quality;
+} Encoded;
+
+static int
+encode(VipsImage *image, const SpwOutput *output, int quality, Encoded *encoded)
+{
+	VipsTarget *target = vips_target_new_to_memory();
+	int result;
+
+	if (!target)
+		return -1;
+	result = save_format(image, output, quality, target);
+	if (!result) {
+		encoded->data = vips_target_steal(target, &encoded->length);
+		encoded->quality = quality;
+	}
+	VIPS_UNREF(target);
+	return result;
+}
+
+/* The next quality to try between one that fits and one that does not. Size
+ * grows about exponentially with quality, so the guess goes through the
+ * logarithms of the sizes rather than the middle.
+ */
+static int
+next_quality(int fits, double fits_size, int above, double above_size, double budget)
+{
+	double share = 0.5;
+
+	if (fits_size > 0 && above_size > fits_size)
+		share = (log(budget) - log(fits_size)) / (log(above_size) - log(fits_size));
+	else if (fits_size <= 0)
+		share = pow(budget / above_size, 0.8);
+	return VIPS_CLIP(fits + 1, fits + (int) floor(share * (above - fits)), above - 1);
+}
+
+static int
+quality_matters(const SpwOutput *output)
+{
+	switch (output->format) {
+	case SPW_JPEG:
+		return 1;
+	case SPW_WEBP:
+	case SPW_AVIF:
+	case SPW_JXL:
+		return !output->lossless;
+	}
+	return 0;
+}
+
+static void
+take(Encoded *best, Encoded *trial)
+{
+	g_free(best->data);
+	*best = *trial;
+	trial->data = NULL;
+}
+
+/* The highest quality whose bytes fit, within a bounded number of encodes of
+ * one finished picture. Where quality changes nothing there is one try.
+ */
+static int
+search(SpwJob *job, VipsImage *image, const SpwOutput *output, Encoded *best)
+{
+	double budget = (double) output->max_bytes;
+	int fits = 0, above = output->quality + 1;
+	double fits_size = 0, above_size = 0;
+	int tries = quality_matters(output) ? MOST_ENCODES : 1;
+
+	for (int n = 0; n < tries && above - fits > 1; n++) {
+		Encoded trial = { NULL, 0, 0 };
+		int quality = n == 0 ? output->quality : next_quality(fits, fits_size, above, above_size, budget);
+
+		if (n == MOST_ENCODES - 1 && fits == 0)
+			quality = 1;
+		if (spw_cancelled(job) || encode(image, output, quality, &trial))
+			return -1;
+		if ((double) trial.length <= budget) {
+			fits = quality;
+			fits_size = (double) trial.length;
+			take(best, &trial);
+		}
+		else {
+			above = quality;
+			above_size = (double) trial.length;
+		}
+		g_free(trial.data);
+	}
+	return 0;
+}
+
+static int
+save_within(Sink *sink, VipsImage *image)
+{
+	Encoded best = { NULL, 0, 0 };
+	int stage = SPW_ENCODE;
+
+	if (!search(sink->job, image, sink->output, &best)) {
+		sink->quality = best.quality;
+		stage = !best.data ? SPW_TOO_LARGE : sink_write(sink, best.data, best.length) ? SPW_SINK : SPW_OK;
+	}
+	g_free(best.data);
+	return stage;
+}
+
+static int
+save_streaming(Sink *sink, VipsImage *image)
+{
+	VipsTarget *target = stream_target(sink);
+	int result = save_format(image, sink->output, sink->output->quality, target);
+
+	g_object_unref(target);
+	if (!result)
+		return SPW_OK;
+	return sink->refused ? SPW_SINK : SPW_ENCODE;
+}
+
+int
+spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames)
+{
+	Sink sink = { job, output, image->Xsize, image->Ysize / frames, frames, output->quality, 0, 0 };
+
+	if (output->max_bytes > 0)
+		return save_within(&sink, image);
+	return save_streaming(&sink, image);
+}

@@ -1,0 +1,74 @@
+package vips
+
+// #cgo pkg-config: vips
+// #cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter
+// #cgo LDFLAGS: -lm
+// #include "bridge.h"
+import "C"
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// libvips is one a process and cannot be stopped and started again, so the
+// once that guards it is too.
+var (
+	startOnce sync.Once
+	startErr  error
+)
+
+// Engine is the pixel engine. It is safe for concurrent use; how many runs
+// go on at a time is its caller's business.
+type Engine struct {
+	abilities media.Abilities
+}
+
+// New starts libvips, unless the process has done so, and finds out what it
+// really reads and writes.
+func New(cfg Config) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	startOnce.Do(func() { startErr = start(cfg) })
+	if startErr != nil {
+		return nil, startErr
+	}
+	engine := &Engine{abilities: everything()}
+	engine.abilities = engine.tryAll(cfg)
+	return engine, nil
+}
+
+func start(cfg Config) error {
+	pdf := C.int(0)
+	if cfg.AllowPDF {
+		pdf = 1
+	}
+	if C.spw_start(C.int(max(cfg.ConcurrencyPerJob, 1)), pdf) != 0 {
+		return errors.New("start libvips: it refused to initialise")
+	}
+	return nil
+}
+
+// Version is that of the libvips in use, which may be newer than the one the
+// binary was compiled for.
+func Version() string { return C.GoString(C.spw_version()) }
+
+// Abilities tells what the engine reads and writes.
+func (e *Engine) Abilities() media.Abilities { return e.abilities }
+
+// Stats tells what libvips holds at this moment.
+func (e *Engine) Stats() Stats {
+	var s C.SpwStats
+	C.spw_stats(&s)
+	return Stats{
+		MemoryBytes: int64(s.memory), Allocations: int64(s.allocations),
+		Files: int64(s.files), Warnings: int64(s.warnings),
+	}
+}
+
+// Trim hands memory that is free inside the C library back to the system. It
+// takes milliseconds and is meant for idle moments.
+func (e *Engine) Trim() { C.spw_trim_memory() }

@@ -13,11 +13,13 @@ import (
 type Config struct {
 	Listening `group:"Listening"`
 	Storage   `group:"Files"`
+	Spooling  `group:"Files"`
 	Sources   `group:"Sources"`
 	Signing   `group:"Signatures and presets"`
 	Delivery  `group:"Delivery"`
 	Limits    `group:"Limits of one request"`
 	Work      `group:"Work and memory"`
+	Waiting   `group:"Work and memory"`
 	Observing `group:"Logs and traces"`
 	// Presets are named queries; only the file has them, as tables.
 	Presets map[string]string `kong:"-"`
@@ -35,30 +37,34 @@ type Listening struct {
 	StallTimeout  time.Duration `name:"stall-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take no bytes of an answer before it is dropped."`
 }
 
-// Storage says where bytes lie.
+// Storage says where the program keeps files of its own.
 type Storage struct {
-	Data        string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own; up keeps its demo pictures here."`
+	Data string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own; up keeps its demo pictures here."`
+}
+
+// Spooling says where bytes lie while they are on their way.
+type Spooling struct {
 	SpoolDir    string `name:"spool-dir" placeholder:"DIR" help:"Folder for temporary files; the system's own when empty."`
-	SpoolMemory Bytes  `name:"spool-memory" default:"128MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
+	SpoolMemory Bytes  `name:"spool-memory" default:"256MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
 	SpoolDisk   Bytes  `name:"spool-disk" default:"4GiB" placeholder:"SIZE" help:"Disk space for bytes on their way in and out."`
 }
 
 // Sources says where originals may come from.
 type Sources struct {
-	SourceRoot          string        `name:"source-root" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket that file keys and /assets are read from."`
-	AllowSource         []string      `name:"allow-source" placeholder:"HOST-OR-PREFIX" help:"Host (example.com, *.example.com) or URL prefix that image_url may name; repeatable. None are allowed by default."`
-	AllowPrivateSources bool          `name:"allow-private-sources" help:"Let allowed hosts lie in private networks. For tests and closed networks."`
-	AllowPDF            bool          `name:"allow-pdf" help:"Read PDF originals."`
-	SourceTimeout       time.Duration `name:"source-timeout" default:"30s" placeholder:"TIME" help:"Longest time for a whole original, retries included."`
-	SourceHeaderTimeout time.Duration `name:"source-header-timeout" default:"10s" placeholder:"TIME" help:"Longest wait for an origin's first answer."`
-	SourceIdleTimeout   time.Duration `name:"source-idle-timeout" default:"10s" placeholder:"TIME" help:"Longest pause between an origin's bytes."`
-	SourceRetries       int           `name:"source-retries" default:"2" placeholder:"N" help:"Further attempts after a failed connection or a 5xx answer."`
-	SourceFetches       int           `name:"source-fetches" default:"256" placeholder:"N" help:"Originals fetched at the same time."`
-	S3Endpoint          string        `name:"s3-endpoint" placeholder:"URL" help:"S3 service other than Amazon's."`
-	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the buckets; the usual AWS settings when empty."`
-	S3PathStyle         bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`
-	S3AccessKey         string        `name:"s3-access-key" kong:"-" secret:"" help:"Access key of the buckets; the usual AWS settings when empty."`
-	S3SecretKey         string        `name:"s3-secret-key" kong:"-" secret:"" help:"Secret key of the buckets."`
+	SourceRoot           string        `name:"source-root" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket that file keys and /assets are read from."`
+	AllowSource          []string      `name:"allow-source" placeholder:"HOST-OR-PREFIX" help:"Host (example.com, *.example.com) or URL prefix that image_url may name; repeatable. None are allowed by default."`
+	AllowPrivateSources  bool          `name:"allow-private-sources" help:"Let allowed hosts lie in private networks. For tests and closed networks."`
+	SourceTimeout        time.Duration `name:"source-timeout" default:"1m" placeholder:"TIME" help:"Longest time for a whole original, retries included."`
+	SourceConnectTimeout time.Duration `name:"source-connect-timeout" default:"5s" placeholder:"TIME" help:"Longest time to resolve and connect to an origin."`
+	SourceHeaderTimeout  time.Duration `name:"source-header-timeout" default:"10s" placeholder:"TIME" help:"Longest wait for an origin's first answer."`
+	SourceIdleTimeout    time.Duration `name:"source-idle-timeout" default:"10s" placeholder:"TIME" help:"Longest pause between an origin's bytes."`
+	SourceRetries        int           `name:"source-retries" default:"2" placeholder:"N" help:"Further attempts after a failed connection or a 5xx answer."`
+	SourceFetches        int           `name:"source-fetches" default:"256" placeholder:"N" help:"Originals fetched at the same time."`
+	S3Endpoint           string        `name:"s3-endpoint" placeholder:"URL" help:"S3 service other than Amazon's."`
+	S3Region             string        `name:"s3-region" placeholder:"NAME" help:"Region of the buckets; the usual AWS settings when empty."`
+	S3PathStyle          bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`
+	S3AccessKey          string        `name:"s3-access-key" kong:"-" secret:"" help:"Access key of the buckets; the usual AWS settings when empty."`
+	S3SecretKey          string        `name:"s3-secret-key" kong:"-" secret:"" help:"Secret key of the buckets."`
 }
 
 // Signing says which requests are answered at all.
@@ -90,16 +96,21 @@ type Limits struct {
 	MaxSVGNodes      int           `name:"max-svg-nodes" default:"50000" placeholder:"N" help:"Elements of an SVG after its references are expanded."`
 	MaxMetadataBytes Bytes         `name:"max-metadata-bytes" default:"16MiB" placeholder:"SIZE" help:"One block of metadata once inflated."`
 	MaxPage          int           `name:"max-page" default:"1000" placeholder:"N" help:"Highest page of a document."`
+	AllowPDF         bool          `name:"allow-pdf" help:"Read PDF originals, whose decoder is the largest of all."`
 	MaxURLBytes      int           `name:"max-url-bytes" default:"8192" placeholder:"N" help:"Path and query of a request."`
 }
 
 // Work says how much is done at once.
 type Work struct {
-	Jobs         int           `name:"jobs" default:"0" placeholder:"N" help:"Pictures worked on at the same time; 0 takes the cores seen, quotas respected."`
-	Queue        int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job, more are refused with 503; 0 takes 64 a job."`
-	QueueWait    time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
-	MemoryBudget Share         `name:"memory-budget" default:"40%" placeholder:"SIZE|PERCENT" help:"Decoded pixels over all jobs, as a size or a share of the memory seen."`
-	CacheMemory  Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
+	Jobs         int   `name:"jobs" default:"0" placeholder:"N" help:"Pictures worked on at the same time; 0 takes the cores seen, quotas respected."`
+	MemoryBudget Share `name:"memory-budget" default:"40%" placeholder:"SIZE|PERCENT" help:"Decoded pixels over all jobs, as a size or a share of the memory seen."`
+}
+
+// Waiting says what may stand in line, and what is kept to save work.
+type Waiting struct {
+	Queue       int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job, more are refused with 503; 0 takes 64 a job."`
+	QueueWait   time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
+	CacheMemory Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
 }
 
 // Observing says what is told about the work.

@@ -35,10 +35,11 @@ func (f *faults) span(key string, value, low, high time.Duration) {
 func (c Config) Validate() error {
 	f := &faults{}
 	c.Listening.check(f)
-	c.Storage.check(f)
+	c.Spooling.check(f)
 	c.Sources.check(f)
 	c.Delivery.check(f)
 	c.Work.check(f)
+	c.Waiting.check(f)
 	f.within("max-url-bytes", int64(c.MaxURLBytes), 256, 1<<20)
 	if err := c.Media().Validate(); err != nil {
 		f.list = append(f.list, err)
@@ -75,7 +76,7 @@ func (l Listening) check(f *faults) {
 	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
 }
 
-func (s Storage) check(f *faults) {
+func (s Spooling) check(f *faults) {
 	if s.SpoolDir != "" {
 		f.folder("spool-dir", s.SpoolDir)
 	}
@@ -92,6 +93,7 @@ func (s Sources) check(f *faults) {
 		f.folder("source-root", s.SourceRoot)
 	}
 	f.span("source-timeout", s.SourceTimeout, 100*time.Millisecond, time.Hour)
+	f.span("source-connect-timeout", s.SourceConnectTimeout, 100*time.Millisecond, time.Hour)
 	f.span("source-header-timeout", s.SourceHeaderTimeout, 100*time.Millisecond, time.Hour)
 	f.span("source-idle-timeout", s.SourceIdleTimeout, 100*time.Millisecond, time.Hour)
 	f.within("source-retries", int64(s.SourceRetries), 0, 10)
@@ -114,12 +116,15 @@ func (d Delivery) check(f *faults) {
 
 func (w Work) check(f *faults) {
 	f.within("jobs", int64(w.Jobs), 0, 1024)
-	f.within("queue", int64(w.Queue), 0, 100_000)
-	f.span("queue-wait", w.QueueWait, 0, time.Hour)
-	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
 	if w.MemoryBudget.Percent == 0 {
 		f.within("memory-budget", int64(w.MemoryBudget.Fixed), 16<<20, 1<<42)
 	}
+}
+
+func (w Waiting) check(f *faults) {
+	f.within("queue", int64(w.Queue), 0, 100_000)
+	f.span("queue-wait", w.QueueWait, 0, time.Hour)
+	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
 }
 
 func (f *faults) address(key, value string) {

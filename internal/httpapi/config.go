@@ -92,7 +92,7 @@ func (c Config) Validate() error {
 	checkSpan("stall-timeout", c.StallTimeout, time.Second, time.Hour)
 	for i, key := range c.Keys {
 		if len(key) < 16 {
-			fault("signing-keys: key %d has %d bytes, at least 16 are needed", i+1, len(key))
+			fault("signature-keys: key %d has %d bytes, at least 16 are needed", i+1, len(key))
 		}
 	}
 	if err := validateOrigin(c.AllowOrigin); err != nil {
@@ -114,7 +114,7 @@ func validateOrigin(origin string) error {
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
-		return fmt.Errorf("allow-origin: %q is neither *, empty nor an origin such as https://www.example.com", origin)
+		return fmt.Errorf("cors-origin: %q is neither *, empty nor an origin such as https://www.example.com", origin)
 	}
 	return nil
 }

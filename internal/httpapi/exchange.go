@@ -90,7 +90,7 @@ func (s *Server) finish(x *exchange, panicked any) {
 			"panic", panicked, "stack", string(debug.Stack()))
 		x.code = codeInternal
 		if !x.broken {
-			s.writeProblem(x, media.Errorf(codeInternal, "The server made a mistake; it was logged under the request id."))
+			s.writeProblem(x, media.Errorf(codeInternal, "A handler panicked."))
 		}
 	}
 	if x.code == media.CodeCancelled {

@@ -28,14 +28,14 @@ type problem struct {
 // tells the client nothing but that it happened.
 func newProblem(err error, requestID string) problem {
 	code := codeOf(err)
-	p := problem{Code: code, RequestID: requestID}
+	p := problem{Code: code, RequestID: requestID, Detail: "The cause is in the server's log under the request id."}
 	var fault *media.Error
 	if code != codeInternal && errors.As(err, &fault) {
 		p.Detail, p.Parameter = fault.Detail, fault.Param
 	}
 	if code == media.CodeCancelled {
 		// The client is still there, so it was the server that gave up.
-		p.Code, p.Detail = media.CodeOverloaded, "the server is stopping; try again"
+		p.Code, p.Detail = media.CodeOverloaded, "The server gave the work up; try again."
 	}
 	v := verdicts[p.Code]
 	p.Type, p.Title, p.Status = problemBase+string(p.Code), v.title, v.status

@@ -70,9 +70,9 @@ func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
 // Public is the handler for clients.
 func (s *Server) Public() http.Handler {
 	var (
-		resize  = s.handle("resize", s.api(s.negotiable(s.answerResize)))
-		assets  = s.handle("assets", s.api(s.negotiable(s.answerAsset)))
-		info    = s.handle("info", s.api(s.answerInfo))
+		resize  = s.handle("resize", s.api(s.negotiable(s.guarded(s.answerResize))))
+		assets  = s.handle("assets", s.api(s.negotiable(s.guarded(s.answerAsset))))
+		info    = s.handle("info", s.api(s.guarded(s.answerInfo)))
 		health  = s.handle("healthz", s.answerHealth)
 		ready   = s.handle("readyz", s.answerReady)
 		scrape  = s.handle("metrics", s.answerMetrics)
@@ -124,15 +124,17 @@ func (s *Server) negotiable(h handler) handler {
 	}
 }
 
-// checkRequest refuses what no route of pictures takes.
-func (s *Server) checkRequest(x *exchange) error {
-	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return refuseMethod(x)
+// guarded refuses other methods and overlong URLs before anything is read.
+func (s *Server) guarded(h handler) handler {
+	return func(x *exchange) error {
+		if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+			return refuseMethod(x)
+		}
+		if n := len(target(x.r)); n > s.cfg.MaxURL {
+			return media.Errorf(codeURLTooLong, "The path and query have %d bytes; at most %d are read.", n, s.cfg.MaxURL)
+		}
+		return h(x)
 	}
-	if n := len(target(x.r)); n > s.cfg.MaxURL {
-		return media.Errorf(codeURLTooLong, "The path and query have %d bytes; at most %d are read.", n, s.cfg.MaxURL)
-	}
-	return nil
 }
 
 func refuseMethod(x *exchange) error {

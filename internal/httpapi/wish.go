@@ -191,12 +191,9 @@ func (s *Server) readWish(x *exchange, ref string) (*wish, error) {
 	return w, err
 }
 
-// readQuery checks method, length and signature and takes the parameters that
-// only the edge knows, image_url and preset excepted.
+// readQuery checks the signature and takes the parameters that only the edge
+// knows, image_url and preset excepted.
 func (s *Server) readQuery(x *exchange) (url.Values, time.Time, error) {
-	if err := s.checkRequest(x); err != nil {
-		return nil, time.Time{}, err
-	}
 	if len(s.cfg.Keys) > 0 {
 		if err := Verify(s.cfg.Keys, target(x.r), s.cfg.Now()); err != nil {
 			return nil, time.Time{}, err

@@ -1,0 +1,126 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestConditionalRequests(t *testing.T) {
+	b := newBench(t, nil)
+	first := b.get("/resize?image_url=a.jpg&format=png")
+	etag, modified := first.Header.Get("ETag"), first.Header.Get("Last-Modified")
+	if len(etag) < 10 || etag[0] != '"' || modified != "Fri, 02 Jan 2026 03:04:05 GMT" {
+		t.Fatalf("validators are %q and %q", etag, modified)
+	}
+	const older, same, newer = "Fri, 02 Jan 2026 03:04:04 GMT", "Fri, 02 Jan 2026 03:04:05 GMT", "Sat, 03 Jan 2026 00:00:00 GMT"
+	cases := []struct {
+		name    string
+		headers []string
+		status  int
+	}{
+		{"the same tag", []string{"If-None-Match: " + etag}, 304},
+		{"the same tag, weak", []string{"If-None-Match: W/" + etag}, 304},
+		{"the tag in a list", []string{`If-None-Match: "a,b", W/"c" ,` + etag + `, "d"`}, 304},
+		{"the tag in a second header line", []string{`If-None-Match: "a"`, "If-None-Match: " + etag}, 304},
+		{"any tag", []string{"If-None-Match: *"}, 304},
+		{"another tag", []string{`If-None-Match: "other"`}, 200},
+		{"the tag without its quotes", []string{"If-None-Match: " + etag[1:len(etag)-1]}, 200},
+		{"a tag that only contains it", []string{`If-None-Match: "x` + etag[1:]}, 200},
+		{"an unclosed tag", []string{"If-None-Match: " + etag[:len(etag)-1]}, 200},
+		{"an empty list", []string{"If-None-Match: "}, 200},
+		{"the same time", []string{"If-Modified-Since: " + same}, 304},
+		{"a later time", []string{"If-Modified-Since: " + newer}, 304},
+		{"an earlier time", []string{"If-Modified-Since: " + older}, 200},
+		{"no time at all", []string{"If-Modified-Since: yesterday"}, 200},
+		{"another tag outweighs the same time", []string{`If-None-Match: "other"`, "If-Modified-Since: " + same}, 200},
+		{"the same tag outweighs an earlier time", []string{"If-None-Match: " + etag, "If-Modified-Since: " + older}, 304},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, method := range []string{http.MethodGet, http.MethodHead} {
+				res := ask(b.public, method, "/resize?image_url=a.jpg&format=png", c.headers...)
+				if res.StatusCode != c.status {
+					t.Fatalf("%s: status is %d, want %d", method, res.StatusCode, c.status)
+				}
+				if res.Header.Get("ETag") != etag || res.Header.Get("Last-Modified") != modified {
+					t.Errorf("%s: validators are missing: %v", method, res.Header)
+				}
+				if c.status == 304 && (body(t, res) != "" || res.Header.Get("Content-Type") != "" || res.Header.Get("Content-Length") != "") {
+					t.Errorf("%s: a 304 describes a body: %v", method, res.Header)
+				}
+			}
+		})
+	}
+}
+
+func TestNotModifiedCostsNoWork(t *testing.T) {
+	b := newBench(t, nil)
+	etag := b.get("/resize?image_url=a.jpg").Header.Get("ETag")
+	runs, reads := b.engine.runs.Load(), b.source.reads
+	for range 3 {
+		if res := b.get("/resize?image_url=a.jpg", "If-None-Match: "+etag); res.StatusCode != 304 {
+			t.Fatal(res.Status)
+		}
+	}
+	if b.engine.runs.Load() != runs || b.source.reads != reads {
+		t.Errorf("three 304 took %d runs and %d reads", b.engine.runs.Load()-runs, b.source.reads-reads)
+	}
+}
+
+func TestTagsTellAnswersApart(t *testing.T) {
+	b := newBench(t, nil)
+	seen := map[string]string{}
+	for _, c := range []struct{ target, accept string }{
+		{"/resize?image_url=a.jpg", "image/webp"},
+		{"/resize?image_url=a.jpg", "image/png"},
+		{"/resize?image_url=a.jpg&sizes=10x0", "image/webp"},
+		{"/resize?image_url=a.jpg&sizes=10x0,20x0", "image/webp"},
+		{"/resize?image_url=a.jpg&encoder=json", "image/webp"},
+		{"/resize?image_url=a.jpg&quality=10", "image/webp"},
+		{"/resize?image_url=b.jpg", "image/webp"},
+		{"/info?image_url=a.jpg", ""},
+	} {
+		name := c.target + " " + c.accept
+		tag := b.get(c.target, "Accept: "+c.accept).Header.Get("ETag")
+		if other := seen[tag]; other != "" || tag == "" {
+			t.Errorf("%s has the tag %s of %q", name, tag, other)
+		}
+		seen[tag] = name
+	}
+	t.Run("the same question has the same tag", func(t *testing.T) {
+		tag := b.get("/resize?image_url=a.jpg", "Accept: image/webp").Header.Get("ETag")
+		if seen[tag] != "/resize?image_url=a.jpg image/webp" {
+			t.Errorf("tag %s is new", tag)
+		}
+	})
+}
+
+func TestHeadAnswersTheHeadersOfGet(t *testing.T) {
+	for _, target := range []string{
+		"/resize?image_url=a.jpg&sizes=40x0", "/assets/a.jpg?sizes=40x0&format=png",
+		"/resize?image_url=a.jpg&sizes=40x0,20x0", "/resize?image_url=a.jpg&encoder=json",
+	} {
+		t.Run(target, func(t *testing.T) {
+			b := newBench(t, nil)
+			head := ask(b.public, http.MethodHead, target)
+			if b.engine.runs.Load() != 0 {
+				t.Error("HEAD made a picture")
+			}
+			get := b.get(target)
+			for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Cache-Control", "Vary", "Access-Control-Allow-Origin", "Content-Security-Policy"} {
+				if head.Header.Get(name) != get.Header.Get(name) {
+					t.Errorf("%s: HEAD says %q, GET %q", name, head.Header.Get(name), get.Header.Get(name))
+				}
+			}
+			if text := body(t, head); text != "" {
+				t.Errorf("HEAD has the body %q", text)
+			}
+		})
+	}
+	t.Run("errors have the headers of a problem and no body", func(t *testing.T) {
+		res := ask(newBench(t, nil).public, http.MethodHead, "/assets/missing")
+		if res.StatusCode != 404 || res.Header.Get("Content-Type") != "application/problem+json" || body(t, res) != "" {
+			t.Errorf("got %d %v", res.StatusCode, res.Header)
+		}
+	})
+}

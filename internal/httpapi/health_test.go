@@ -1,0 +1,193 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/httpapi"
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// Under full load health and metrics answer at once, what is too much is
+// refused at once with a time to come back, and who leaves frees a place.
+func TestBugReport17HealthAndMetricsNeverWaitBehindWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(s *settings) {
+			s.transform.Jobs, s.transform.Queue = 1, 1
+			s.transform.QueueWait, s.transform.Limits.Time = time.Hour, time.Hour
+			s.http.MetricsOnPublic = true
+		})
+		b.engine.run = func(ctx context.Context, _ *media.Plan, _ transform.Begin) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		for _, target := range []string{"/assets/a.jpg", "/assets/b.jpg"} {
+			go func() {
+				defer func() {
+					if p := recover(); p != http.ErrAbortHandler {
+						t.Errorf("the request of a client that left ended with %v", p)
+					}
+				}()
+				r := httptest.NewRequest(http.MethodGet, target, nil).WithContext(ctx)
+				b.public.ServeHTTP(httptest.NewRecorder(), r)
+			}()
+		}
+		synctest.Wait() // one runs, one waits, both for ever
+		if s := b.images.Stats(); s.Running != 1 || s.Waiting != 1 {
+			t.Fatalf("stats are %+v", s)
+		}
+		began := time.Now()
+		for _, h := range []http.Handler{b.public, b.Admin()} {
+			for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+				if res := ask(h, http.MethodGet, path); res.StatusCode != 200 {
+					t.Errorf("%s answers %s", path, res.Status)
+				}
+			}
+		}
+		res := b.get("/assets/c.jpg")
+		wantProblem(t, res, 503, "overloaded")
+		if res.Header.Get("Retry-After") == "" {
+			t.Error("Retry-After is missing")
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("something waited for %s", waited)
+		}
+		leave()
+		synctest.Wait()
+		if s := b.images.Stats(); s.Running != 0 || s.Waiting != 0 {
+			t.Errorf("places are still taken: %+v", s)
+		}
+	})
+}
+
+func TestReadiness(t *testing.T) {
+	b := newBench(t, nil)
+	if res := b.get("/readyz"); res.StatusCode != 200 || strings.TrimSpace(body(t, res)) != `{"status":"ready"}` {
+		t.Error(res.Status)
+	}
+	if err := b.images.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, h := range map[string]http.Handler{"public": b.public, "admin": b.Admin()} {
+		t.Run("a stopping server is not ready on the "+name+" listener", func(t *testing.T) {
+			res := ask(h, http.MethodGet, "/readyz")
+			wantProblem(t, res, 503, "not-ready")
+			if res.Header.Get("Cache-Control") != "no-store" {
+				t.Error("the answer may be kept")
+			}
+		})
+		t.Run("a stopping server is still healthy on the "+name+" listener", func(t *testing.T) {
+			if res := ask(h, http.MethodGet, "/healthz"); res.StatusCode != 200 {
+				t.Error(res.Status)
+			}
+		})
+	}
+}
+
+func TestWhichListenerAnswersWhat(t *testing.T) {
+	b := newBench(t, nil)
+	up := newBench(t, func(s *settings) { s.http.MetricsOnPublic = true })
+	site := newBench(t, func(s *settings) {
+		s.http.Site = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("site " + r.URL.Path)) })
+	})
+	cases := []struct {
+		name    string
+		handler http.Handler
+		path    string
+		status  int
+	}{
+		{"metrics are not public", b.public, "/metrics", 404},
+		{"metrics are public where asked", up.public, "/metrics", 200},
+		{"profiles are never public", up.public, "/debug/pprof/", 404},
+		{"profiles are the operator's", b.Admin(), "/debug/pprof/", 200},
+		{"single profiles are the operator's", b.Admin(), "/debug/pprof/goroutine?debug=1", 200},
+		{"pictures are not the operator's", b.Admin(), "/assets/a.jpg", 404},
+		{"the site has the root", site.public, "/", 200},
+		{"the site has every other path", site.public, "/debug/pprof/", 200},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if res := ask(c.handler, http.MethodGet, c.path); res.StatusCode != c.status {
+				t.Errorf("got %s, want %d", res.Status, c.status)
+			}
+		})
+	}
+	if got := body(t, site.get("/debug/pprof/")); got != "site /debug/pprof/" {
+		t.Errorf("the site's path answers %q", got)
+	}
+	if res := site.get("/assets/a.jpg?format=png"); body(t, res) != "png picture of 400x300" {
+		t.Error("the site hides the pictures")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	b := newBench(t, func(s *settings) {
+		s.http.Engine = func() httpapi.EngineStats { return httpapi.EngineStats{MemoryBytes: 4711, OpenFiles: 3} }
+	})
+	b.get("/assets/a.jpg?format=png")
+	b.get("/assets/missing")
+	waitIdle(t, b)
+	b.get("/assets/a.jpg?format=png")
+	text := body(t, ask(b.Admin(), http.MethodGet, "/metrics"))
+	for _, line := range []string{
+		`spillway_http_requests_total{format="png",route="assets",status="2xx"} 2`,
+		`spillway_http_requests_total{format="",route="assets",status="4xx"} 1`,
+		`spillway_http_request_seconds_count{route="assets"} 3`,
+		`spillway_stage_seconds_count{stage="work"} 1`,
+		`spillway_jobs_in_flight 0`, `spillway_jobs_waiting 0`, `spillway_jobs_limit 2`, `spillway_jobs_done_total 1`,
+		`spillway_cache_hits_total 1`, `spillway_cache_entries 1`,
+		`spillway_decoded_bytes{kind="reserved"} 0`, `spillway_decoded_bytes{kind="budget"} 4.29496729e+08`,
+		`spillway_spools_open 0`, `spillway_spool_bytes{place="memory"} 0`, `spillway_spool_bytes{place="disk"} 0`,
+		`spillway_vips_memory_bytes 4711`, `spillway_vips_files 3`,
+		`spillway_http_response_bytes_total{route="assets"}`,
+		"go_goroutines", "process_open_fds",
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("%s is missing", line)
+		}
+	}
+	if t.Failed() {
+		for _, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(line, "spillway_") && !strings.Contains(line, "_bucket") {
+				t.Log(line)
+			}
+		}
+	}
+}
+
+func TestAccessLog(t *testing.T) {
+	b := newBench(t, nil)
+	b.get("/resize?image_url=https://images.example.com/a.jpg&format=png", "X-Request-Id: abc")
+	b.get("/assets/missing")
+	b.get("/healthz")
+	lines := b.logged.lines(t)
+	if len(lines) != 3 {
+		t.Fatalf("%d lines for 3 requests", len(lines))
+	}
+	for key, want := range map[string]any{
+		"level": "INFO", "request_id": "abc", "method": "GET", "route": "resize", "path": "/resize", "status": 200.0,
+		"source_host": "images.example.com", "bytes": float64(len("png picture of 400x300")), "cache_hit": false, "format": "png",
+	} {
+		if lines[0][key] != want {
+			t.Errorf("%s is %v, want %v", key, lines[0][key], want)
+		}
+	}
+	for _, key := range []string{"fetch_ms", "queue_ms", "work_ms", "duration_ms"} {
+		if _, ok := lines[0][key].(float64); !ok {
+			t.Errorf("%s is %v", key, lines[0][key])
+		}
+	}
+	if lines[1]["code"] != "source-not-found" || lines[1]["status"] != 404.0 {
+		t.Errorf("a fault is logged as %v", lines[1])
+	}
+	if lines[2]["level"] != "DEBUG" {
+		t.Errorf("a probe is logged at %v", lines[2]["level"])
+	}
+}

@@ -1,0 +1,73 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+func infoOf(t *testing.T, b *bench) map[string]any {
+	t.Helper()
+	res := b.get("/info?image_url=a.jpg")
+	if res.StatusCode != 200 {
+		t.Fatal(body(t, res))
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(body(t, res)), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestInfo(t *testing.T) {
+	t.Run("a photo stored sideways", func(t *testing.T) {
+		want := map[string]any{
+			"format": "jpeg", "content_type": "image/jpeg", "width": 400.0, "height": 300.0,
+			"stored_width": 300.0, "stored_height": 400.0, "orientation": 6.0,
+			"bytes": float64(len("source bytes of a.jpg")), "frames": 1.0, "pages": 1.0,
+			"animated": false, "alpha": false, "delays_ms": []any{}, "plays": 0.0, "duration_ms": 0.0,
+			"colour_space": "srgb", "bit_depth": 8.0, "bands": 3.0, "icc_profile": true, "progressive": false,
+			"dominant_colour": "#12abff",
+		}
+		got := infoOf(t, newBench(t, nil))
+		if hash, _ := got["blurhash"].(string); len(hash) != 28 {
+			t.Errorf("blurhash is %q, want 28 characters for 4 x 3", hash)
+		}
+		delete(got, "blurhash")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("an animation", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.engine.info = media.Info{
+			Format: media.GIF, Width: 10, Height: 10, Orientation: 1, Frames: 3, Animated: true,
+			Delays: []int{100, 50, 70}, Plays: 2, Bands: 4, Alpha: true, BitDepth: 8, Colourspace: "srgb",
+		}
+		got := infoOf(t, b)
+		if got["frames"] != 3.0 || got["pages"] != 1.0 || got["duration_ms"] != 220.0 || got["plays"] != 2.0 || got["alpha"] != true {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a document of several pages", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.engine.info = media.Info{Format: media.TIFF, Width: 10, Height: 10, Orientation: 1, Frames: 5, Bands: 3, BitDepth: 8, Colourspace: "srgb"}
+		if got := infoOf(t, b); got["frames"] != 1.0 || got["pages"] != 5.0 || got["animated"] != false {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a known tag is answered without work", func(t *testing.T) {
+		b := newBench(t, nil)
+		etag := b.get("/info?image_url=a.jpg").Header.Get("ETag")
+		reads := b.source.reads
+		if res := b.get("/info?image_url=a.jpg", "If-None-Match: "+etag); res.StatusCode != 304 || b.source.reads != reads {
+			t.Errorf("got %d and %d reads", res.StatusCode, b.source.reads-reads)
+		}
+	})
+	t.Run("a missing source", func(t *testing.T) {
+		wantProblem(t, newBench(t, nil).get("/info?image_url=missing"), 404, "source-not-found")
+	})
+}

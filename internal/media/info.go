@@ -29,6 +29,9 @@ type Info struct {
 	// Subsampled is true when a JPEG's chroma is stored at half the size in
 	// both directions. False is the safe value: it costs a higher estimate.
 	Subsampled bool
+	// FilterWork is the cost of an SVG's filters for each rendered pixel, in
+	// simple operations; Examine finds it.
+	FilterWork float64
 	// Profile is true when an ICC profile is embedded.
 	Profile bool
 	// Progressive is true for progressive JPEG and interlaced PNG or GIF,

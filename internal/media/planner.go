@@ -87,15 +87,14 @@ func checkFrames(info Info, frames int, limits Limits) error {
 
 // checkPixels bounds width x height x frames without overflowing.
 func checkPixels(width, height, frames int, limit int64) error {
-	area := float64(width) * float64(height) * float64(frames)
-	if area <= float64(limit) {
+	if float64(width)*float64(height)*float64(frames) <= float64(limit) {
 		return nil
 	}
 	if frames > 1 {
-		return Errorf(CodePixels, "The picture has %dx%d pixels in %d frames, %.0f in all; %d are allowed.",
-			width, height, frames, area, limit)
+		return Errorf(CodePixels, "The picture has %d frames of %dx%d pixels; %d pixels in all are allowed.",
+			frames, width, height, limit)
 	}
-	return Errorf(CodePixels, "The picture has %dx%d pixels, %.0f in all; %d are allowed.", width, height, area, limit)
+	return Errorf(CodePixels, "The picture has %dx%d pixels; %d in all are allowed.", width, height, limit)
 }
 
 // cropArea cuts the wished crop to the upright picture. One that reaches over

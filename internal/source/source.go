@@ -18,7 +18,8 @@ type Opener interface {
 // Object is an opened original.
 type Object struct {
 	Meta
-	// Body must be closed, read or not.
+	// Body must be closed, read or not, by the goroutine that reads it; to
+	// end a Read from elsewhere, cancel the context given to Open.
 	Body io.ReadCloser
 }
 

@@ -1,0 +1,158 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// validate joins the faults of the object store's settings.
+func (c S3) validate() error {
+	var errs []error
+	if (c.AccessKey == "") != (c.SecretKey == "") {
+		errs = append(errs, errors.New("s3-access-key, s3-secret-key: one is set without the other"))
+	}
+	if c.Endpoint != "" {
+		u, err := url.Parse(c.Endpoint)
+		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || (u.Scheme != "http" && u.Scheme != "https") {
+			errs = append(errs, errors.New("s3-endpoint: is not an address as in https://minio.example.com"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// bucketStore opens objects of S3 and its like.
+type bucketStore struct {
+	cfg       Config
+	client    *s3.Client
+	transport *http.Transport
+	allow     allowList
+}
+
+// newBucketStore asks no server. The guard is only for the objects' host:
+// the SDK's credential chain has a client of its own, as instance roles are
+// given out on a link-local address.
+func newBucketStore(ctx context.Context, cfg Config, allow allowList) (*bucketStore, error) {
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})}
+	if cfg.S3.Region != "" {
+		options = append(options, awsconfig.WithRegion(cfg.S3.Region))
+	}
+	if cfg.S3.AccessKey != "" {
+		fixed := credentials.NewStaticCredentialsProvider(cfg.S3.AccessKey, cfg.S3.SecretKey, "")
+		options = append(options, awsconfig.WithCredentialsProvider(fixed))
+	}
+	loaded, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("load S3 settings: %w", err)
+	}
+	if loaded.Region == "" {
+		loaded.Region = "us-east-1"
+	}
+	guard := Guard{AllowPrivate: cfg.AllowPrivate || cfg.S3.Endpoint != "", Timeout: cfg.ConnectTimeout}
+	store := &bucketStore{cfg: cfg, allow: allow, transport: newTransport(cfg, guard)}
+	store.client = s3.NewFromConfig(loaded, store.configure)
+	return store, nil
+}
+
+func (b *bucketStore) configure(o *s3.Options) {
+	o.HTTPClient = &http.Client{
+		Transport: b.transport,
+		// A store that redirects is one the operator should name instead.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	o.UsePathStyle = b.cfg.S3.PathStyle
+	if b.cfg.S3.Endpoint != "" {
+		o.BaseEndpoint = aws.String(b.cfg.S3.Endpoint)
+	}
+	o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+		r.MaxAttempts = b.cfg.Retries + 1
+		r.MaxBackoff = maxBackoff
+	})
+	o.DisableLogOutputChecksumValidationSkipped = true
+}
+
+// openRef opens s3://bucket/key, if it is allowed. The key is literal.
+func (b *bucketStore) openRef(ctx context.Context, ref string) (*Object, error) {
+	bucket, key, _ := strings.Cut(ref[len(s3Scheme):], "/")
+	if !bucketName.MatchString(bucket) || key == "" {
+		return nil, badRef("The source does not name an object as in s3://bucket/key.")
+	}
+	key, err := cleanKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if !b.allow.allowsObject(bucket, key) {
+		return nil, media.Errorf(media.CodeSourceForbidden, "The bucket %q, with this key, is not among the allowed sources.", bucket)
+	}
+	return b.open(ctx, bucket, key)
+}
+
+func (b *bucketStore) open(ctx context.Context, bucket, key string) (*Object, error) {
+	t := beginTransfer(ctx, b.cfg, bucket)
+	out, err := b.client.GetObject(t.ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		err = t.fault(storeFault(bucket, key, err))
+		t.end()
+		return nil, err
+	}
+	declared := int64(-1)
+	if out.ContentLength != nil {
+		declared = *out.ContentLength
+	}
+	body, err := newBody(out.Body, aws.ToString(out.ContentEncoding), declared, t)
+	if err != nil {
+		return nil, t.fault(err)
+	}
+	meta := Meta{
+		Kind: KindS3, Host: bucket, Name: path.Base(key), Size: body.declared, MaxAge: -1,
+		ETag: cleanETag(aws.ToString(out.ETag)), LastModified: aws.ToTime(out.LastModified),
+		ContentType: aws.ToString(out.ContentType),
+	}
+	if b.cfg.HonourCacheControl {
+		meta.MaxAge = maxAge(aws.ToString(out.CacheControl), 0)
+	}
+	return &Object{Meta: meta, Body: body}, nil
+}
+
+// storeFault words an answer of the store; what never reached it is left to
+// the transfer. The cause has the store's code only: the SDK's text quotes
+// URLs.
+func storeFault(bucket, key string, err error) error {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	cause := fmt.Errorf("object store answered %s", api.ErrorCode())
+	var response *smithyhttp.ResponseError
+	status := 0
+	if errors.As(err, &response) {
+		status = response.HTTPStatusCode()
+	}
+	switch api.ErrorCode() {
+	case "NoSuchKey", "NotFound":
+		return media.Wrap(media.CodeSourceNotFound, cause, "There is no object with the key %q.", shorten(key))
+	case "NoSuchBucket":
+		return media.Wrap(media.CodeSourceNotFound, cause, "There is no bucket %q.", bucket)
+	case "AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken":
+		return media.Wrap(media.CodeSourceFailed, cause, "The object store refused this server access to the bucket %q.", bucket)
+	}
+	if status == http.StatusNotFound {
+		return media.Wrap(media.CodeSourceNotFound, cause, "There is no object with the key %q.", shorten(key))
+	}
+	return media.Wrap(media.CodeSourceFailed, cause, "The object store failed for the bucket %q.", bucket)
+}

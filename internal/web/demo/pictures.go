@@ -21,17 +21,17 @@ type Picture struct {
 func Pictures() []Picture { return append([]Picture(nil), pictures...) }
 
 var pictures = []Picture{
-	{"mountain-lake.jpg", "Mountain lake", "12 times a phone screen; haze that bands when quality is low", asJPEG(mountainLake, 88)},
-	{"red-sail.jpg", "Red sail", "subject off the middle: compare gravity attention with center", asJPEG(redSail, 88)},
-	{"dunes-sideways.jpg", "Dunes, held sideways", "stored turned, EXIF orientation 6: must come out upright", asSidewaysJPEG(dunes, 87)},
-	{"riverbed.jpg", "Riverbed", "fine detail everywhere: costly for every encoder", asJPEG(riverbed, 84)},
-	{"dew.jpg", "Dew", "soft discs and a sharp stem: try blur, sharpen and AVIF", asJPEG(dew, 88)},
-	{"balloon.png", "Balloon", "transparent, with a soft shadow: try backgrounds and JPEG", asPNG(balloon)},
+	{"mountain-lake.jpg", "Mountain lake", "Haze and soft light: bands when quality is low", asJPEG(mountainLake, 88)},
+	{"red-sail.jpg", "Red sail", "The subject is off the middle: compare gravity attention with center", asJPEG(redSail, 88)},
+	{"dunes-sideways.jpg", "Sideways dunes", "Stored turned, EXIF orientation 6: must come out upright", asSidewaysJPEG(dunes, 87)},
+	{"riverbed.jpg", "Riverbed", "Fine detail everywhere: costly for every encoder", asJPEG(riverbed, 84)},
+	{"dew.jpg", "Dew", "Soft discs and a sharp stem: try blur, sharpen and AVIF", asJPEG(dew, 88)},
+	{"balloon.png", "Balloon", "Transparent, with a soft shadow: try backgrounds and JPEG", asPNG(balloon)},
 	{"aurora-16bit.png", "Aurora", "16 bits a channel, smooth: watch for banding", asPNG(aurora)},
-	{"orbit.gif", "Orbit", "36 frames, endless, disposal to background: try WebP", orbit},
-	{"test-chart.png", "Test chart", "colour, resolution and edges: shows what resampling does", asPNG(testChart)},
-	{"river-level.png", "River level", "small text on a palette: try lossless WebP against JPEG", asPNG(riverLevel)},
-	{"weir.svg", "Weir", "a vector: sharp at any size", weir},
+	{"orbit.gif", "Orbit", "36 frames for ever, each cleared before the next: try WebP", orbit},
+	{"test-chart.png", "Test chart", "Colour, resolution and edges: shows what resampling does", asPNG(testChart)},
+	{"river-level.png", "River level", "Small text on a palette: try lossless WebP against JPEG", asPNG(riverLevel)},
+	{"weir.svg", "Weir", "A vector: sharp at any size", weir},
 }
 
 func asJPEG(paint func() *image.RGBA, quality int) func(io.Writer) error {

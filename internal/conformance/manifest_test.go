@@ -1,0 +1,110 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// manifest is the corpus's list of files with what is true of each. It was
+// established with tools other than libvips.
+type manifest struct {
+	root  string
+	Files []entry `json:"files"`
+}
+
+type entry struct {
+	Path      string   `json:"path"`
+	Format    string   `json:"format_by_content"`
+	Expect    string   `json:"expect"`
+	Weight    string   `json:"weight"`
+	Canary    string   `json:"canary"`
+	Note      string   `json:"note"`
+	Truth     truth    `json:"truth"`
+	Exercises []string `json:"exercises"`
+}
+
+type truth struct {
+	DisplayWidth    int        `json:"display_width"`
+	DisplayHeight   int        `json:"display_height"`
+	LenientDisplay  []int      `json:"lenient_display"`
+	HasAlpha        *bool      `json:"has_alpha"`
+	Frames          int        `json:"frames"`
+	Pages           int        `json:"pages"`
+	Delays          []*float64 `json:"delays_ms"`
+	Plays           any        `json:"plays_total"`
+	MeanUnmanaged   []float64  `json:"mean_rgb_unmanaged_on_white"`
+	MeanManaged     []float64  `json:"mean_srgb_managed"`
+	MeanWithProfile []float64  `json:"mean_srgb_managed_of_same_picture_with_profile"`
+	MeanOfTwin      []float64  `json:"mean_rgb_of_rgb_twin"`
+	ICC             string     `json:"icc"`
+	Colourspace     string     `json:"colourspace"`
+	SameAs          string     `json:"same_picture_as_after_orientation"`
+}
+
+// openCorpus reads the manifest. Without the corpus it says so in one line
+// and returns nil; where CI is set the corpus has to be there.
+func openCorpus(t testing.TB) *manifest {
+	t.Helper()
+	root := os.Getenv("SPILLWAY_CORPUS")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared", "corpus")
+	}
+	data, err := os.ReadFile(filepath.Join(root, "manifest.json"))
+	if err != nil {
+		if os.Getenv("SPILLWAY_CORPUS") != "" || os.Getenv("CI") == "true" {
+			t.Fatalf("the corpus is required here: %v", err)
+		}
+		t.Log("no corpus here (SPILLWAY_CORPUS names its folder): its files were not walked")
+		return nil
+	}
+	m := &manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		t.Fatalf("read the corpus's manifest: %v", err)
+	}
+	if m.root, err = filepath.Abs(root); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// read is the bytes of a corpus file.
+func (m *manifest) read(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(m.root, filepath.FromSlash(path)))
+}
+
+// plays is how often an animation plays, 0 for ever, and whether it is told.
+func (t truth) plays() (n int, known bool) {
+	switch v := t.Plays.(type) {
+	case string:
+		return 0, v == "forever"
+	case float64:
+		return int(v), true
+	}
+	return 0, false
+}
+
+// mean is the right average colour over white of an sRGB answer and how far
+// off it may be, by the rules of the manifest's truth_notes.
+func (t truth) mean() (want [3]float64, levels float64, known bool) {
+	pick := func(v []float64, levels float64) ([3]float64, float64, bool) {
+		return [3]float64{v[0], v[1], v[2]}, levels, true
+	}
+	transparent := t.HasAlpha != nil && *t.HasAlpha
+	switch {
+	// The managed averages were taken without regard to transparency.
+	case len(t.MeanManaged) == 3 && !transparent:
+		return pick(t.MeanManaged, 10)
+	case len(t.MeanWithProfile) == 3:
+		return pick(t.MeanWithProfile, 10)
+	case len(t.MeanOfTwin) == 3:
+		return pick(t.MeanOfTwin, 10)
+	case len(t.MeanUnmanaged) == 3:
+		return pick(t.MeanUnmanaged, 6)
+	}
+	return want, 0, false
+}
+
+func (e entry) String() string { return fmt.Sprintf("%s (%s, %s)", e.Path, e.Format, e.Expect) }

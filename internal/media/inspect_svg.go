@@ -19,7 +19,7 @@ const (
 	maxSVGSide = 100_000
 	// maxFilterWork bounds filter operations times pixels: about ten seconds
 	// of librsvg, which cannot be stopped while it renders.
-	maxFilterWork = 2e9
+	maxFilterWork = 1.5e9
 )
 
 // svgRefusal makes an error that says what of the SVG exceeds which bound.

@@ -83,7 +83,7 @@ func (p *Plan) checkRendered() error {
 		return Errorf(CodePixels, "The drawing would have to be rendered at %.0fx%.0f, %.0f pixels in all; %d are allowed.",
 			width, height, area, p.limits.Pixels)
 	}
-	return nil
+	return checkFilterWork(p.Info.FilterWork, width*height)
 }
 
 // sequential tells whether every step reads the picture once from top to

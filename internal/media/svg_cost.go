@@ -147,21 +147,25 @@ func numberPair(value []byte) (a, b float64) {
 	return math.Abs(a), math.Abs(b)
 }
 
-// work is the operations of one filter primitive on one pixel, measured with
-// librsvg 2.54 against the simplest ones.
+// work is the operations of one filter primitive on one pixel, in units of 7
+// nanoseconds: measured with librsvg 2.54 on one megapixel.
 func (f filterAttributes) work(element string) float64 {
 	switch element {
-	case "feGaussianBlur", "feDropShadow", "feDiffuseLighting", "feSpecularLighting":
-		return 6
+	case "feGaussianBlur", "feDropShadow":
+		return 15
+	case "feDisplacementMap":
+		return 70
 	case "feMorphology":
 		return 1 + (2*f.radiusX+1)*(2*f.radiusY+1)
 	case "feConvolveMatrix":
 		return max(f.order, 9)
 	case "feTurbulence":
 		return 10 * max(f.octaves, 1)
+	case "feDiffuseLighting", "feSpecularLighting":
+		return 5
 	}
 	if strings.HasPrefix(element, "fe") {
-		return 1
+		return 2
 	}
 	return 0
 }

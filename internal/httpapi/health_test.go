@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,6 +161,34 @@ func TestMetrics(t *testing.T) {
 				t.Log(line)
 			}
 		}
+	}
+}
+
+// The reference lists the metrics there are, and no others.
+func TestDocsListEveryMetric(t *testing.T) {
+	b := newBench(t, func(s *settings) { s.http.Engine = func() httpapi.EngineStats { return httpapi.EngineStats{} } })
+	b.get("/assets/a.jpg")
+	b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {
+		return media.Errorf(media.CodeDecodeFailed, "The picture is broken.")
+	}
+	b.get("/assets/b.jpg")
+	waitIdle(t, b)
+	served := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (spillway_\w+)`).FindAllStringSubmatch(body(t, ask(b.Admin(), http.MethodGet, "/metrics")), -1) {
+		served[m[1]] = true
+	}
+	text, err := os.ReadFile("../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("`(spillway_\\w+)`").FindAllStringSubmatch(string(text), -1) {
+		if !served[m[1]] {
+			t.Errorf("docs/http.md has %s, which is not served", m[1])
+		}
+		delete(served, m[1])
+	}
+	for name := range served {
+		t.Errorf("%s is missing in docs/http.md", name)
 	}
 }
 

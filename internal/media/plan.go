@@ -20,9 +20,8 @@ import "math"
 //  10. lay on Layout.Canvas, filled with Request.Background (nil: transparent
 //     where the output has alpha, else white)
 //  11. watermark, placed within and scaled by the result, canvas included
-//  12. flatten onto Request.Background (nil: white) when the output has no
-//     alpha; a given Background also fills the transparency of outputs that
-//     have one, so that background=transparent is the way to keep it
+//  12. lay on Request.Background, when given, in every output format; then,
+//     when the output has no alpha, flatten what is still transparent on white
 //  13. encode, as Encode says
 //
 // Steps 1 to 6 are common to all outputs. An animation goes through the steps

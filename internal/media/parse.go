@@ -1,0 +1,178 @@
+package media
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads a query: every parameter that Parameters lists and no other.
+// image_url, preset, expires and signature are the edge's and have to be gone.
+// The error is CodeInvalidParameter and names the parameter, its value and
+// what is allowed.
+func Parse(query url.Values, limits Limits) (Request, error) {
+	r := reader{request: NewRequest(), limits: limits}
+	if err := checkNames(query); err != nil {
+		return Request{}, err
+	}
+	for _, p := range parameters() {
+		values, given := query[p.Name]
+		if !given || len(values) == 0 {
+			continue
+		}
+		r.name = p.Name
+		if len(values) > 1 {
+			return Request{}, r.invalid(values[1], "given more than once; it may be given once")
+		}
+		if err := p.read(&r, values[0]); err != nil {
+			return Request{}, err
+		}
+	}
+	if err := r.combine(); err != nil {
+		return Request{}, err
+	}
+	return r.request, nil
+}
+
+// checkNames refuses names that are not in the table.
+func checkNames(query url.Values) error {
+	table := parameters()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.ContainsFunc(table, func(p parameter) bool { return p.Name == name }) {
+			return Errorf(CodeInvalidParameter, "%s is not a known parameter; the nearest one is %s.",
+				quote(name), nearest(name)).About(truncate(name, 100))
+		}
+	}
+	return nil
+}
+
+// reader reads values into a request. name is the parameter being read.
+type reader struct {
+	request Request
+	limits  Limits
+	name    string
+	mark    Watermark
+	marked  bool // some watermark_… was given
+	keepAll bool
+}
+
+// invalid is the fault of the current parameter: "is" completes "its value is".
+func (r *reader) invalid(value, is string) error {
+	return Errorf(CodeInvalidParameter, "%s: %s is %s.", r.name, quote(value), is).About(r.name)
+}
+
+// combine settles what depends on more than one parameter.
+func (r *reader) combine() error {
+	req := &r.request
+	if r.marked && req.Watermark == nil {
+		return Errorf(CodeInvalidParameter, "watermark: missing, while parameters that place it are given.").About("watermark")
+	}
+	if req.Watermark != nil {
+		*req.Watermark = r.mark
+	}
+	if r.keepAll {
+		req.Keep = Keep{EXIF: true, XMP: true, IPTC: true, ICC: true, Copyright: true}
+	}
+	explicit := req.Format != Auto
+	switch {
+	case req.Lossless && req.Format == JPEG:
+		return Errorf(CodeInvalidParameter, "lossless: true is not possible with format=jpeg; avif, webp, jxl, png and tiff can.").About("lossless")
+	case req.MaxBytes > 0 && req.Lossless:
+		return Errorf(CodeInvalidParameter, "max_bytes: %d cannot be held with lossless, which leaves no quality to lower.", req.MaxBytes).About("max_bytes")
+	case req.MaxBytes > 0 && explicit && !req.Format.CanLossy():
+		return Errorf(CodeInvalidParameter, "max_bytes: %d cannot be held with format=%s, which has no quality to lower; webp, jpeg, avif and jxl have.",
+			req.MaxBytes, req.Format).About("max_bytes")
+	}
+	return nil
+}
+
+// quote shows a value of a client, 100 characters of it at most.
+func quote(value string) string {
+	if short := truncate(value, 100); short != value {
+		return strconv.Quote(short) + "…"
+	}
+	return strconv.Quote(value)
+}
+
+// truncate cuts to a number of characters.
+func truncate(value string, limit int) string {
+	if utf8.RuneCountInString(value) <= limit {
+		return value
+	}
+	return string([]rune(value)[:limit])
+}
+
+// toggle reads a switch; without value it is on.
+func (r *reader) toggle(value string, on *bool) error {
+	switch value {
+	case "", "true", "1":
+		*on = true
+	case "false", "0":
+		*on = false
+	default:
+		return r.invalid(value, "not true, false, 1 or 0")
+	}
+	return nil
+}
+
+// whole reads a whole number within bounds.
+func (r *reader) whole(value string, low, high int, into *int) error {
+	n, ok := parseWhole(value)
+	if !ok || n < low || n > high {
+		return r.invalid(value, "not a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
+	}
+	*into = n
+	return nil
+}
+
+// parseWhole reads digits with at most a minus before them.
+func parseWhole(value string) (n int, ok bool) {
+	if strings.HasPrefix(value, "+") || len(value) > 12 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(value)
+	return n, err == nil
+}
+
+// decimal reads a number within bounds; where off is set, 0 is allowed too.
+func (r *reader) decimal(value string, low, high float64, off bool, into *float64) error {
+	n, ok := parseDecimal(value)
+	if !ok || (n < low || n > high) && !(off && n == 0) {
+		allowed := "not a number from " + formatDecimal(low) + " to " + formatDecimal(high)
+		if off {
+			allowed += ", nor 0"
+		}
+		return r.invalid(value, allowed)
+	}
+	*into = n
+	return nil
+}
+
+// parseDecimal reads digits and a point: no exponent, hex or infinity.
+func parseDecimal(value string) (n float64, ok bool) {
+	if value == "" || len(value) > 20 || strings.Trim(value, "0123456789.-") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	return n + 0, err == nil // -0 becomes 0
+}
+
+func formatDecimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// choice reads one of a few words.
+func choice[T ~string](r *reader, value string, into *T, allowed ...T) error {
+	for _, word := range allowed {
+		if value == string(word) {
+			*into = word
+			return nil
+		}
+	}
+	words := make([]string, len(allowed))
+	for i, word := range allowed {
+		words[i] = string(word)
+	}
+	return r.invalid(value, "none of "+strings.Join(words, ", "))
+}

@@ -10,7 +10,10 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System{
+	ctx, stop := cli.WithSignals(context.Background(), os.Exit)
+	code := cli.Main(ctx, os.Args[1:], cli.System{
 		Stdout: os.Stdout, Stderr: os.Stderr, Environ: settings.Environment(),
-	}))
+	})
+	stop()
+	os.Exit(code)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/spillway-media/spillway/internal/app"
 	"github.com/spillway-media/spillway/internal/app/settings"
 )
 
@@ -42,7 +43,7 @@ func (c *checkCommand) Run(s *session) error {
 		_, _ = fmt.Fprintln(s.Stderr, "spillway: warning:", warning)
 	}
 	config := loaded.Config()
-	if err := errors.Join(err, config.Validate()); err != nil {
+	if err := errors.Join(err, app.Check(config)); err != nil {
 		return err
 	}
 	if c.JSON {

@@ -10,9 +10,17 @@ const description = `Resizes, re-encodes and serves pictures.
 
 Every flag below a group heading is also the environment variable SPILLWAY_NAME and a key of spillway.toml. Flags win over the environment, the environment over the file.`
 
+// pictureGroup is the heading of flags that are parameters of a picture URL.
+const pictureGroup = "Picture"
+
 // grammar is the whole command line.
 type grammar struct {
+	Up      upCommand      `cmd:"" help:"Serve with a playground and demo pictures: everything in one command."`
+	Serve   serveCommand   `cmd:"" help:"Serve pictures by URL."`
+	Convert convertCommand `cmd:"" help:"Convert files with the same pipeline."`
+	Sign    signCommand    `cmd:"" help:"Sign a URL."`
 	Config  configCommand  `cmd:"" help:"Work with settings."`
+	Doctor  doctorCommand  `cmd:"" help:"Tell what is here: codecs, tools, cores, memory, and what is missing."`
 	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
 }
 
@@ -42,12 +50,12 @@ func (l *layers) BeforeResolve(command *kong.Context, s *session) error {
 	return nil
 }
 
-// resolve gives kong the layers' value of a flag. A flag outside the groups
-// of settings may share a setting's name but not its meaning (--format).
+// resolve gives kong the layers' value of a flag. No flag that is not a
+// setting has a setting's name; a test holds that.
 func resolve(loaded *settings.Loaded, flag *kong.Flag) any {
 	text, ok := loaded.Value(flag.Name)
 	switch {
-	case !ok || flag.Group == nil:
+	case !ok:
 		return nil
 	case flag.IsSlice():
 		list := make([]any, len(text))
@@ -67,15 +75,28 @@ func newParser(s *session, g *grammar, exit func(int)) (*kong.Kong, error) {
 		kong.Exit(exit),
 		kong.Bind(s),
 		kong.ConfigureHelp(kong.HelpOptions{
-			Compact: true, FlagsLast: true, WrapUpperBound: 100, ValueFormatter: helpText,
+			Compact: true, FlagsLast: true, WrapUpperBound: 100,
 		}),
+		kong.ValueFormatter(helpText),
+		kong.ExplicitGroups(groupTitles()),
 	)
+}
+
+// groupTitles makes the groups of settings look like kong's own headings.
+func groupTitles() []kong.Group {
+	titles := []kong.Group{{Key: pictureGroup, Title: pictureGroup + ":"}}
+	for _, s := range settings.All() {
+		if s.Group != titles[len(titles)-1].Key {
+			titles = append(titles, kong.Group{Key: s.Group, Title: s.Group + ":"})
+		}
+	}
+	return titles
 }
 
 // helpText adds the default to a flag's help. The placeholder shows the kind
 // of value instead, which is what a reader looks for there.
 func helpText(value *kong.Value) string {
-	if value.Default == "" || value.Default == "false" {
+	if value.Default == "" || value.Default == "0" {
 		return value.Help
 	}
 	return value.Help + " Default: " + value.Default + "."

@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"runtime"
-	"runtime/debug"
 	"slices"
+
+	"github.com/spillway-media/spillway/internal/app"
 )
 
 // versionCommand prints what was built from what.
@@ -14,44 +13,20 @@ type versionCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// build is what the binary knows of itself. It holds no path of the machine
-// it was built on.
-type build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
-	Time     string `json:"time,omitempty"`
-	Modified bool   `json:"modified"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-func readBuild() build {
-	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.Version = cmp.Or(info.Main.Version, b.Version)
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			b.Revision = setting.Value
-		case "vcs.time":
-			b.Time = setting.Value
-		case "vcs.modified":
-			b.Modified = setting.Value == "true"
-		}
-	}
-	return b
+// versionReport is the JSON of version.
+type versionReport struct {
+	app.Build
+	Libvips string `json:"libvips"`
 }
 
 // Run prints the build.
 func (c *versionCommand) Run(s *session) error {
-	b := readBuild()
+	report := versionReport{app.ReadBuild(), app.CodecVersion()}
 	if c.JSON {
-		return writeJSON(s.Stdout, b)
+		return writeJSON(s.Stdout, report)
 	}
-	_, err := fmt.Fprintf(s.Stdout, "spillway %s\n%s %s\n", b.Version, b.Go, b.Platform)
+	_, err := fmt.Fprintf(s.Stdout, "spillway %s\nlibvips %s\n%s %s\n",
+		report.Version, orDash(report.Libvips), report.Go, report.Platform)
 	return err
 }
 

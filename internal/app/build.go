@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/httpapi"
+	"github.com/spillway-media/spillway/internal/machine"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/web"
+)
+
+// program holds the parts while Run lasts. All fields are set by build.
+type program struct {
+	*pipeline
+	cfg     settings.Config
+	log     *slog.Logger
+	ready   *readiness
+	tracing tracing
+	public  *door
+	admin   *door // nil when off
+}
+
+func (p *program) doors() []*door {
+	var doors []*door
+	for _, d := range []*door{p.public, p.admin} {
+		if d != nil {
+			doors = append(doors, d)
+		}
+	}
+	return doors
+}
+
+// build makes the parts in the order they need each other. Nothing runs yet,
+// but the listeners are open at the end, so that a taken port is an error here.
+func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger) (*program, error) {
+	demo := role == Up && cfg.SourceRoot == ""
+	if demo {
+		cfg.SourceRoot = filepath.Join(cfg.Data, "demo")
+		if err := web.EnsureDemo(cfg.SourceRoot); err != nil {
+			return nil, err
+		}
+	}
+	facts := machine.Seen()
+	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory))
+	sources, err := source.New(ctx, sourceConfig(cfg), log)
+	if err != nil {
+		return nil, fmt.Errorf("open sources: %w", err)
+	}
+	p := &program{cfg: cfg, log: log}
+	if p.pipeline, err = newPipeline(cfg, facts, sources, log); err != nil {
+		return nil, err
+	}
+	p.ready = &readiness{Service: p.service}
+	if p.tracing, err = newTracing(ctx, cfg.OTLPEndpoint, ReadBuild().Version, log); err != nil {
+		return nil, err
+	}
+	site, err := p.newSite(role, demo)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.open(ctx, site, role)
+}
+
+// newSite is what lies beside the API: in Up the playground, else nothing.
+func (p *program) newSite(role Role, demo bool) (http.Handler, error) {
+	if role != Up {
+		return nil, nil
+	}
+	page, err := web.New(web.Config{
+		Root: rootFiles(p.cfg.SourceRoot), Demo: demo,
+		Abilities: p.engine.Abilities(), Version: ReadBuild().Version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make playground: %w", err)
+	}
+	return page.Handler(), nil
+}
+
+// rootFiles lets the playground list the root; a bucket is not listed.
+func rootFiles(root string) fs.FS {
+	if strings.Contains(root, "://") {
+		return nil
+	}
+	return os.DirFS(root)
+}
+
+// open puts the edge in front of the service and begins to listen.
+func (p *program) open(ctx context.Context, site http.Handler, role Role) error {
+	config, err := edgeConfig(p.cfg)
+	if err != nil {
+		return err
+	}
+	config.Site, config.MetricsOnPublic = site, role == Up
+	config.Spools, config.Engine, config.Tracer = p.spools, p.engineStats, p.tracing.provider
+	edge, err := httpapi.New(config, p.ready, p.log)
+	if err != nil {
+		return err
+	}
+	if p.public, err = openDoor(ctx, p.cfg.Listen, p.cfg, edge.Public(), p.log); err != nil {
+		return err
+	}
+	if p.cfg.TLSCert != "" {
+		err = p.public.secureWith(p.cfg.TLSCert, p.cfg.TLSKey)
+	}
+	if err == nil && p.cfg.AdminListen != "" {
+		p.admin, err = openDoor(ctx, p.cfg.AdminListen, p.cfg, edge.Admin(), p.log)
+	}
+	if err != nil {
+		p.close(ctx)
+	}
+	return err
+}
+
+func (p *program) engineStats() httpapi.EngineStats {
+	s := p.engine.Stats()
+	return httpapi.EngineStats{MemoryBytes: s.MemoryBytes, Allocations: s.Allocations, OpenFiles: s.Files}
+}
+
+// edgeConfig is what the settings tell the HTTP edge.
+func edgeConfig(c settings.Config) (httpapi.Config, error) {
+	keys, err := c.Keys()
+	if err != nil {
+		return httpapi.Config{}, err
+	}
+	config := httpapi.DefaultConfig()
+	config.Limits, config.MaxURL = c.Media(), c.MaxURLBytes
+	config.Keys, config.Presets, config.PresetsOnly = keys, c.Presets, c.PresetsOnly
+	config.MaxAge, config.ErrorMaxAge, config.HonourOrigin = c.CacheMaxAge, c.ErrorMaxAge, c.HonourOriginCache
+	config.ClientHints, config.AllowOrigin = c.ClientHints, c.CORSOrigin
+	config.StallTimeout = c.StallTimeout
+	return config, nil
+}
+
+// edgeFaults are those the edge finds in its part of the settings. Faults of
+// the keys are Validate's to tell.
+func edgeFaults(c settings.Config) error {
+	c.Signing.SignatureKeyFile, c.Signing.SignatureKeys = "", nil
+	if len(c.Presets) == 0 {
+		c.PresetsOnly = false
+	}
+	config, err := edgeConfig(c)
+	if err != nil {
+		return err
+	}
+	return config.Validate()
+}

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/machine"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/spool"
+	"github.com/spillway-media/spillway/internal/transform"
+	"github.com/spillway-media/spillway/internal/vips"
+)
+
+// assumedMemory stands in where the machine does not tell how much it has.
+const assumedMemory = 2 << 30
+
+// pipeline is what makes pictures, without any HTTP.
+type pipeline struct {
+	spools  *spool.Pool
+	engine  *vips.Engine
+	service *transform.Service
+}
+
+// newPipeline builds it for originals that sources opens.
+func newPipeline(c settings.Config, facts machine.Facts, sources source.Opener, log *slog.Logger) (*pipeline, error) {
+	spools, err := spool.NewPool(spool.Config{
+		Dir: c.SpoolDir, MemoryAll: int64(c.SpoolMemory), DiskAll: int64(c.SpoolDisk),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make spools: %w", err)
+	}
+	engine, err := vips.New(vips.Config{AllowPDF: c.AllowPDF})
+	if err != nil {
+		return nil, fmt.Errorf("start codecs: %w", err)
+	}
+	service, err := transform.New(transformConfig(c, facts), engine, sources, spools, log)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{spools: spools, engine: engine, service: service}, nil
+}
+
+// transformConfig fills in from the machine what the settings leave open.
+func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
+	memory := facts.Memory
+	if memory == 0 {
+		memory = assumedMemory
+	}
+	jobs := c.Jobs
+	if jobs == 0 {
+		jobs = facts.Cores()
+	}
+	config := transform.DefaultConfig(jobs, memory)
+	config.Limits = c.Media()
+	if c.Queue > 0 {
+		config.Queue = c.Queue
+	}
+	config.QueueWait = c.QueueWait
+	config.Fetches = c.SourceFetches
+	config.MemoryBudget = c.MemoryBudget.Of(memory)
+	config.CacheMemory = int64(c.CacheMemory)
+	build := ReadBuild()
+	config.Version = build.Version + " " + build.Revision + " " + CodecVersion()
+	return config
+}
+
+// sourceConfig says what may be opened.
+func sourceConfig(c settings.Config) source.Config {
+	retries := c.SourceRetries
+	if retries == 0 {
+		// Zero is the other package's word for its default.
+		retries = -1
+	}
+	return source.Config{
+		Root: c.SourceRoot, Allow: c.AllowSource, AllowPrivate: c.AllowPrivateSources,
+		MaxBytes: int64(c.MaxSourceBytes), ConnectTimeout: c.SourceConnectTimeout,
+		HeaderTimeout: c.SourceHeaderTimeout, IdleTimeout: c.SourceIdleTimeout,
+		TotalTimeout: c.SourceTimeout, Retries: retries,
+		UserAgent:          "Spillway/" + ReadBuild().Version,
+		HonourCacheControl: c.HonourOriginCache,
+		S3: source.S3{
+			Endpoint: c.S3Endpoint, Region: c.S3Region, PathStyle: c.S3PathStyle,
+			AccessKey: c.S3AccessKey, SecretKey: c.S3SecretKey,
+		},
+	}
+}
+
+// Check finds the faults of settings without starting anything: those of
+// Validate, and those that only the parts know, such as presets that no
+// request could mean. What Validate has named is not told again.
+func Check(c settings.Config) error {
+	own := c.Validate()
+	told := map[string]bool{}
+	for _, line := range lines(own) {
+		told[faultKey(line)] = true
+	}
+	faults := []error{own}
+	parts := errors.Join(sourceConfig(c).Validate(), edgeFaults(c), transformConfig(c, machine.Seen()).Validate())
+	for _, line := range lines(parts) {
+		if !told[faultKey(line)] {
+			faults = append(faults, errors.New(line))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func lines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+// faultKey is the setting at the head of a fault's line.
+func faultKey(line string) string {
+	key, _, _ := strings.Cut(line, ":")
+	return key
+}
+
+// Local is the pipeline over files that the user of the command line named.
+type Local struct{ *pipeline }
+
+// NewLocal builds it. Nothing is cached, since each file comes once, and
+// nobody is turned away, since whoever waits is the same user.
+func NewLocal(c settings.Config, log *slog.Logger) (*Local, error) {
+	c.CacheMemory, c.Queue, c.QueueWait = 0, 1024, time.Hour
+	p, err := newPipeline(c, machine.Seen(), localFiles{}, log)
+	if err != nil {
+		return nil, err
+	}
+	return &Local{p}, nil
+}
+
+// Jobs is how many files are worth working on at once.
+func (l *Local) Jobs() int { return l.service.Stats().Jobs }
+
+// Do makes the pictures of a job whose Ref is a path.
+func (l *Local) Do(ctx context.Context, job transform.Job) (*transform.Result, error) {
+	return l.service.Do(ctx, job)
+}
+
+// Close stops what still runs and gives everything back.
+func (l *Local) Close() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	// Results are closed by now, so there is nothing left to wait for.
+	_ = l.service.Shutdown(ended)
+	l.spools.Close()
+}

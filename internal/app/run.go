@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+)
+
+// Config is every setting of the program.
+type Config = settings.Config
+
+// Role is which part of the program a process plays.
+type Role int
+
+// The roles. Up is Serve with a page to try it and pictures to try it on.
+const (
+	Serve Role = iota
+	Up
+)
+
+// Run serves until ctx ends, then drains and answers nil. It reports the
+// address it can be reached at by a log line "listening". Settings must have
+// been validated.
+func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
+	p, err := build(ctx, cfg, role, log)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx)
+}
+
+// run opens for business. Its goroutines are the servers, which drain ends.
+func (p *program) run(ctx context.Context) error {
+	doors := p.doors()
+	ended := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() { ended <- d.serve() }()
+	}
+	p.announce()
+	var failure error
+	waiting := len(doors)
+	select {
+	case failure = <-ended:
+		waiting--
+	case <-ctx.Done():
+	}
+	p.drain(ctx)
+	for range waiting {
+		<-ended
+	}
+	return failure
+}
+
+// announce tells where to connect. Both listeners are open by now, so a
+// client that reads the line and connects is answered.
+func (p *program) announce() {
+	if p.admin != nil {
+		p.log.Info("listening for operators", "address", p.admin.address())
+	}
+	p.log.Info("listening", "address", p.public.address(), "url", p.public.url())
+}

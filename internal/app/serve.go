@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/app/settings"
+)
+
+// headerRoom is what a request's header may have besides its target.
+const headerRoom = 32 << 10
+
+// door is one listener and the server behind it.
+type door struct {
+	server   *http.Server
+	listener net.Listener
+	secure   bool
+}
+
+// openDoor begins to listen; connections wait until serve is called.
+func openDoor(ctx context.Context, address string, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return &door{server: newServer(c, handler, log), listener: listener}, nil
+}
+
+// secureWith loads a certificate; the door then speaks HTTP/2 as well.
+func (d *door) secureWith(certificate, key string) error {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return fmt.Errorf("load certificate: %w", err)
+	}
+	d.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	d.secure = true
+	return nil
+}
+
+// newServer bounds everything a client can be slow or large in, except the
+// time a whole answer takes: a big picture over a thin line is no fault. A
+// client that takes no bytes at all is dropped by the edge's write deadlines.
+func newServer(c settings.Config, handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           boundBodies(handler, c.HeaderTimeout),
+		ReadHeaderTimeout: c.HeaderTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    c.MaxURLBytes + headerRoom,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: c.IdleTimeout, WriteByteTimeout: c.StallTimeout,
+		},
+	}
+}
+
+// boundBodies gives the body of a request, which no route reads, a moment to
+// arrive. net/http drains it after the answer and would wait for ever.
+func boundBodies(next http.Handler, patience time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			// An HTTP/2 stream has flow control instead, so its refusal of a
+			// deadline is not a fault.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve answers until the door is shut; only an unasked end is an error.
+func (d *door) serve() error {
+	var err error
+	if d.secure {
+		err = d.server.ServeTLS(d.listener, "", "")
+	} else {
+		err = d.server.Serve(d.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve on %s: %w", d.listener.Addr(), err)
+}
+
+// address is the one clients can use, with the real port.
+func (d *door) address() string { return d.listener.Addr().String() }
+
+func (d *door) url() string {
+	if d.secure {
+		return "https://" + d.address() + "/"
+	}
+	return "http://" + d.address() + "/"
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/spillway-media/spillway/internal/app"
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// convertCommand makes pictures of files.
+type convertCommand struct {
+	layers
+	In        []string `arg:"" name:"in" help:"Files, or folders with --recursive."`
+	Out       string   `name:"out" short:"o" required:"" placeholder:"DIR" help:"Folder for the results; made when it is not there."`
+	Recursive bool     `name:"recursive" short:"r" help:"Go into folders, and keep their layout below the results' folder."`
+	JSON      bool     `name:"json" help:"Print one JSON line a file, and one for the whole."`
+
+	Picture picture  `embed:"" group:"Picture"`
+	Preset  string   `name:"preset" group:"Picture" placeholder:"NAME" help:"Preset of the file of settings to start from."`
+	Set     []string `name:"set" group:"Picture" sep:"none" placeholder:"KEY=VALUE" help:"Any other parameter of a picture URL; repeatable."`
+
+	Work     settings.Work     `embed:"" group:"Work and memory"`
+	Spooling settings.Spooling `embed:"" group:"Files"`
+	Limits   settings.Limits   `embed:"" group:"Limits of one request"`
+}
+
+// picture is the parameters of a picture URL as flags of the same name, with
+// dashes for underscores. An empty one is left to its default.
+type picture struct {
+	Sizes      string `name:"sizes" placeholder:"WxH,…" help:"Sizes to make; 0 keeps the ratio."`
+	Format     string `name:"format" placeholder:"FORMAT" help:"Format of the results; the original's own where it can be written."`
+	Quality    string `name:"quality" placeholder:"1-100" help:"Quality of the encoder."`
+	Fit        string `name:"fit" placeholder:"FIT" help:"inside, cover, contain, fill or outside."`
+	Gravity    string `name:"gravity" placeholder:"WHERE" help:"What a crop keeps: center, north, …, attention, entropy or X,Y."`
+	Enlarge    bool   `name:"enlarge" help:"Enlarge pictures smaller than their size."`
+	Crop       string `name:"crop" placeholder:"X,Y,W,H" help:"Area to cut first."`
+	Rotate     string `name:"rotate" placeholder:"DEGREES" help:"Turn clockwise by 90, 180 or 270."`
+	Flip       bool   `name:"flip" help:"Swap top and bottom."`
+	Flop       bool   `name:"flop" help:"Swap left and right."`
+	Trim       string `name:"trim" placeholder:"1-255" help:"Cut borders that differ by less."`
+	DPR        string `name:"dpr" placeholder:"N" help:"Multiply every size."`
+	Background string `name:"background" placeholder:"COLOUR" help:"Colour behind transparency and of bars."`
+	Blur       string `name:"blur" placeholder:"SIGMA" help:"Blur."`
+	Sharpen    string `name:"sharpen" placeholder:"SIGMA" help:"Sharpen."`
+	Grayscale  bool   `name:"grayscale" help:"Take the colours out."`
+	MaxBytes   string `name:"max-bytes" placeholder:"N" help:"Lower the quality until a result has no more bytes."`
+	Lossless   bool   `name:"lossless" help:"Encode without loss where the format can."`
+	Effort     string `name:"effort" placeholder:"0-9" help:"Time spent on making results small."`
+	Page       string `name:"page" placeholder:"N" help:"Page or frame to start from."`
+	Frames     string `name:"frames" placeholder:"N" help:"Frames to keep of an animation."`
+	Keep       string `name:"keep" placeholder:"WHAT,…" help:"Metadata to keep: exif, icc, copyright, …"`
+}
+
+// query is the parameters the flags give.
+func (p picture) query() url.Values {
+	query, value := url.Values{}, reflect.ValueOf(p)
+	for i := range value.NumField() {
+		name := strings.ReplaceAll(value.Type().Field(i).Tag.Get("name"), "-", "_")
+		switch field := value.Field(i); {
+		case field.Kind() == reflect.Bool && field.Bool():
+			query.Set(name, "true")
+		case field.Kind() == reflect.String && field.String() != "":
+			query.Set(name, field.String())
+		}
+	}
+	return query
+}
+
+// Run converts every file it can and fails when there was one it could not.
+func (c *convertCommand) Run(s *session) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	request, err := c.request(config)
+	if err != nil {
+		return err
+	}
+	work, faults := findInputs(c.In, c.Out, c.Recursive)
+	claim(work, request.Format)
+	local, err := app.NewLocal(config, app.NewLogger(config.Observing, s.Stderr, terminal(s.Stderr)))
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	report := newReport(s, c.JSON, len(work))
+	for _, fault := range faults {
+		report.add(fault)
+	}
+	c.convertAll(s.ctx, &converter{local, request, c.Out, newNames(work)}, work, report)
+	return report.close(s.ctx)
+}
+
+// convertAll keeps all jobs busy until the files are done or ctx ends.
+func (c *convertCommand) convertAll(ctx context.Context, with *converter, work []input, report *report) {
+	var group errgroup.Group
+	group.SetLimit(with.local.Jobs())
+	for _, in := range work {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			report.add(with.convert(ctx, in))
+			return nil
+		})
+	}
+	_ = group.Wait() // a file's fault is in the report
+}
+
+// config is the settings with this command's flags laid over.
+func (c *convertCommand) config() (settings.Config, error) {
+	config := c.loaded.Config()
+	config.Work, config.Spooling, config.Limits = c.Work, c.Spooling, c.Limits
+	return config, config.Validate()
+}
+
+// request is what to make of every file.
+func (c *convertCommand) request(config settings.Config) (media.Request, error) {
+	query := url.Values{}
+	if c.Preset != "" {
+		preset, ok := config.Presets[c.Preset]
+		if !ok {
+			return media.Request{}, fmt.Errorf("--preset %s: the settings have no such preset", c.Preset)
+		}
+		values, err := url.ParseQuery(preset)
+		if err != nil {
+			return media.Request{}, fmt.Errorf("read preset %s: %w", c.Preset, err)
+		}
+		query = values
+	}
+	for name, values := range c.Picture.query() {
+		query[name] = values
+	}
+	for _, pair := range c.Set {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return media.Request{}, fmt.Errorf("--set %s: write KEY=VALUE", pair)
+		}
+		query.Set(name, value)
+	}
+	request, err := media.Parse(query, config.Media())
+	if err != nil {
+		return media.Request{}, errors.New(explain(err))
+	}
+	return request, sizesOnce(request.Sizes)
+}
+
+// sizesOnce refuses a size given twice, whose results would have one name.
+func sizesOnce(sizes []media.Size) error {
+	seen := map[media.Size]bool{}
+	for _, size := range sizes {
+		if seen[size] {
+			return fmt.Errorf("--sizes: %dx%d is given twice", size.Width, size.Height)
+		}
+		seen[size] = true
+	}
+	return nil
+}
+
+// explain is the sentence of an error that is meant for a user.
+func explain(err error) string {
+	if fault, ok := errors.AsType[*media.Error](err); ok {
+		return fault.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// input is one file to convert.
+type input struct {
+	path string
+	// folder is where its results go below the folder for all results.
+	folder string
+	stem   string // the file's name without its ending
+	// own is the format of the file when results can have it, else Auto.
+	own media.Format
+	// fault, when set, is why the file cannot be converted.
+	fault error
+}
+
+// pictureEndings are those of files that --recursive picks up.
+var pictureEndings = []string{
+	".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif", ".jxl", ".tif", ".tiff",
+	".heic", ".heif", ".svg", ".svgz", ".bmp", ".jp2", ".pdf",
+}
+
+// findInputs lists the files that paths mean, in their order. What cannot be
+// looked at is a fault of its own and stops nothing.
+func findInputs(paths []string, out string, recursive bool) (work []input, faults []outcome) {
+	for _, path := range paths {
+		facts, err := os.Stat(path)
+		switch {
+		case err != nil:
+			work = append(work, newInput(path, ""))
+		case !facts.IsDir():
+			work = append(work, newInput(path, ""))
+		case !recursive:
+			faults = append(faults, failed(path, fmt.Errorf("is a folder; give --recursive to go into it")))
+		default:
+			found, err := walk(path, out)
+			work = append(work, found...)
+			if err != nil {
+				faults = append(faults, failed(path, err))
+			}
+		}
+	}
+	return work, faults
+}
+
+// walk finds the pictures below root, except those below out, which may be
+// the results of an earlier run.
+func walk(root, out string) (found []input, err error) {
+	outFacts, _ := os.Stat(out)
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			facts, err := entry.Info()
+			if err == nil && outFacts != nil && os.SameFile(facts, outFacts) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.Type().IsRegular() && slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))) {
+			folder, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			found = append(found, newInput(path, folder))
+		}
+		return nil
+	})
+	return found, err
+}
+
+func newInput(path, folder string) input {
+	name := filepath.Base(path)
+	return input{path: path, folder: folder, stem: strings.TrimSuffix(name, filepath.Ext(name)), own: ownFormat(path)}
+}
+
+// ownFormat looks at a file's first bytes. Anything odd is left for the
+// conversion to find, which tells it better.
+func ownFormat(path string) media.Format {
+	facts, err := os.Stat(path)
+	if err != nil || !facts.Mode().IsRegular() {
+		return media.Auto
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return media.Auto
+	}
+	defer func() { _ = file.Close() }()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(file, head)
+	if format := media.Sniff(head[:n]); (err == nil || n > 0) && format.IsOutput() {
+		return format
+	}
+	return media.Auto
+}
+
+// claim gives every name of results to the first input that would make it, so
+// that which of two files loses does not depend on which is faster.
+func claim(work []input, format media.Format) {
+	first := map[string]string{}
+	for i := range work {
+		in := &work[i]
+		key := filepath.Join(in.folder, in.stem) + "." + string(in.format(format))
+		if other, taken := first[key]; taken {
+			in.fault = fmt.Errorf("its results would have the names of those of %s", other)
+			continue
+		}
+		first[key] = in.path
+	}
+}
+
+// format is what to ask for: what the user wants, else the file's own.
+func (in input) format(wish media.Format) media.Format {
+	if wish == media.Auto {
+		return in.own
+	}
+	return wish
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// outcome is what became of one input; it is its JSON line as well.
+type outcome struct {
+	Input   string     `json:"input"`
+	OK      bool       `json:"ok"`
+	Outputs []madeFile `json:"outputs,omitempty"`
+	Code    media.Code `json:"code,omitempty"`
+	Error   string     `json:"error,omitempty"`
+	Seconds float64    `json:"seconds,omitempty"`
+}
+
+// madeFile is one result.
+type madeFile struct {
+	Path   string       `json:"path"`
+	Format media.Format `json:"format"`
+	Width  int          `json:"width"`
+	Height int          `json:"height"`
+	Bytes  int64        `json:"bytes"`
+}
+
+func failed(path string, err error) outcome {
+	o := outcome{Input: path, Error: explain(err)}
+	if fault, ok := errors.AsType[*media.Error](err); ok {
+		o.Code = fault.Code
+	}
+	return o
+}
+
+// summary closes a report.
+type summary struct {
+	Files   int     `json:"files"`
+	OK      int     `json:"ok"`
+	Failed  int     `json:"failed"`
+	Results int     `json:"results"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+}
+
+// report tells of files as they are done: a bar on a terminal, JSON lines
+// when asked for, otherwise the faults and the end only.
+type report struct {
+	json   bool
+	began  time.Time
+	out    io.Writer // results
+	faults io.Writer // above the bar, when there is one
+	bars   *mpb.Progress
+	bar    *mpb.Bar
+
+	mu    sync.Mutex
+	total summary
+}
+
+func newReport(s *session, asJSON bool, files int) *report {
+	r := &report{json: asJSON, began: time.Now(), out: s.Stdout, faults: s.Stderr}
+	if asJSON || files == 0 || !terminal(s.Stderr) {
+		return r
+	}
+	r.bars = mpb.New(mpb.WithOutput(s.Stderr), mpb.WithWidth(40))
+	r.faults = r.bars
+	r.bar = r.bars.AddBar(int64(files),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d files")),
+		mpb.AppendDecorators(
+			decor.AverageSpeed(0, "%.1f/s "),
+			decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), "done"),
+		),
+	)
+	return r
+}
+
+// add tells of one file.
+func (r *report) add(o outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total.Files++
+	r.total.Results += len(o.Outputs)
+	for _, file := range o.Outputs {
+		r.total.Bytes += file.Bytes
+	}
+	if o.OK {
+		r.total.OK++
+	} else {
+		r.total.Failed++
+	}
+	switch {
+	case r.json:
+		_ = json.NewEncoder(r.out).Encode(o)
+	case !o.OK:
+		_, _ = fmt.Fprintf(r.faults, "%s: %s\n", o.Input, o.Error)
+	}
+	if r.bar != nil {
+		r.bar.Increment()
+	}
+}
+
+// close ends the bar, tells the sum, and gives the error of the command.
+func (r *report) close(ctx context.Context) error {
+	if r.bar != nil {
+		r.bar.Abort(false) // no effect on a bar that is full
+		r.bars.Wait()
+	}
+	r.total.Seconds = time.Since(r.began).Seconds()
+	if r.json {
+		_ = json.NewEncoder(r.out).Encode(map[string]summary{"summary": r.total})
+	} else {
+		_, _ = fmt.Fprintf(r.out, "%d of %d files converted, %d failed: %d results, %s, %.1f s\n", r.total.OK,
+			r.total.Files, r.total.Failed, r.total.Results, decor.SizeB1024(r.total.Bytes), r.total.Seconds)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("convert: %w", context.Canceled)
+	}
+	if r.total.Failed > 0 {
+		return errSilent
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/spillway-media/spillway/internal/app"
+	"github.com/spillway-media/spillway/internal/app/settings"
+)
+
+// serveCommand answers picture URLs until it is told to stop.
+type serveCommand struct {
+	layers
+	// Settings is a field of its own, not an embedded one, so that kong does
+	// not take its methods for the command's.
+	Settings settings.Config `embed:""`
+}
+
+// Run serves.
+func (c *serveCommand) Run(s *session) error { return c.serve(s, app.Serve) }
+
+// upCommand is serve with a playground and demo pictures.
+type upCommand struct {
+	serveCommand `embed:""`
+}
+
+// Run serves the playground, too.
+func (c *upCommand) Run(s *session) error { return c.serve(s, app.Up) }
+
+func (c *serveCommand) serve(s *session, role app.Role) error {
+	config := c.Settings
+	c.loaded.Complete(&config)
+	if err := app.Check(config); err != nil {
+		return err
+	}
+	log := app.NewLogger(config.Observing, s.Stdout, terminal(s.Stdout))
+	c.warn(log)
+	return app.Run(s.ctx, config, role, log)
+}
+
+// warn logs what is odd about the layers but no fault.
+func (l *layers) warn(log *slog.Logger) {
+	for _, warning := range l.loaded.Warnings {
+		log.Warn("odd setting", "error", errors.New(warning))
+	}
+}

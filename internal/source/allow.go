@@ -213,12 +213,12 @@ func canonicalHost(host string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.String(), nil
 	}
-	if plainHost.MatchString(host) && !strings.Contains(host, "..") {
-		return host, nil
+	ascii, err := host, error(nil)
+	if !plainHost.MatchString(host) {
+		ascii, err = idna.Lookup.ToASCII(host)
 	}
-	ascii, err := idna.Lookup.ToASCII(host)
-	if err != nil || ascii == "" {
-		return "", fmt.Errorf("host %q is not valid", host)
+	if err != nil || !plainHost.MatchString(ascii) || strings.Contains(ascii, "..") {
+		return "", errors.New("host is not a valid name")
 	}
 	return ascii, nil
 }

@@ -25,7 +25,7 @@ function parameters(state, over = {}) {
 }
 
 // remote tells a URL from a key under the root.
-export const remote = (key) => /^[a-z][a-z0-9+.-]*:\/\//i.test(key);
+export const remote = (key) => /^[a-z][a-z0-9+.-]*:[/]{2}/i.test(key);
 
 // plain leaves readable what a query may hold unescaped (RFC 3986, 3.4).
 const plain = (text) => encodeURIComponent(text).replace(/%2C/g, ',').replace(/%2F/g, '/').replace(/%3A/g, ':');

@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/spillway-media/spillway/internal/media"
 )
@@ -138,11 +137,6 @@ func storeFault(bucket, key string, err error) error {
 		return err
 	}
 	cause := fmt.Errorf("object store answered %s", api.ErrorCode())
-	var response *smithyhttp.ResponseError
-	status := 0
-	if errors.As(err, &response) {
-		status = response.HTTPStatusCode()
-	}
 	switch api.ErrorCode() {
 	case "NoSuchKey", "NotFound":
 		return media.Wrap(media.CodeSourceNotFound, cause, "There is no object with the key %q.", shorten(key))
@@ -150,9 +144,6 @@ func storeFault(bucket, key string, err error) error {
 		return media.Wrap(media.CodeSourceNotFound, cause, "There is no bucket %q.", bucket)
 	case "AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken":
 		return media.Wrap(media.CodeSourceFailed, cause, "The object store refused this server access to the bucket %q.", bucket)
-	}
-	if status == http.StatusNotFound {
-		return media.Wrap(media.CodeSourceNotFound, cause, "There is no object with the key %q.", shorten(key))
 	}
 	return media.Wrap(media.CodeSourceFailed, cause, "The object store failed for the bucket %q.", bucket)
 }

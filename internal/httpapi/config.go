@@ -62,8 +62,7 @@ type Config struct {
 
 // EngineStats is what the pixel engine tells of its memory.
 type EngineStats struct {
-	MemoryBytes, MemoryPeakBytes int64
-	Allocations, OpenFiles       int64
+	MemoryBytes, Allocations, OpenFiles int64
 }
 
 // DefaultConfig has every default set.

@@ -42,7 +42,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	}
 	x.host = refHost(ref)
 	if name := firstName(values); name != "" {
-		return invalid(name, "%s is not a parameter of /info; it takes image_url, expires and signature.", name)
+		return invalid(name, "%.100q is not a parameter of /info; it takes image_url, expires and signature.", name)
 	}
 	details, err := s.images.Info(x.r.Context(), ref, func(etag string, modified time.Time) bool {
 		return isFresh(x.r.Header, quote(etag), modified)

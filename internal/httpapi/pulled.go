@@ -72,7 +72,6 @@ var spoolFigures = []figure{
 
 var engineFigures = []figure{
 	gauge("spillway_vips_memory_bytes", "Memory libvips tracks.", func(r reading) float64 { return float64(r.engine.MemoryBytes) }),
-	gauge("spillway_vips_memory_peak_bytes", "Most memory libvips has tracked.", func(r reading) float64 { return float64(r.engine.MemoryPeakBytes) }),
 	gauge("spillway_vips_allocations", "Allocations libvips holds.", func(r reading) float64 { return float64(r.engine.Allocations) }),
 	gauge("spillway_vips_files", "Files libvips holds open.", func(r reading) float64 { return float64(r.engine.OpenFiles) }),
 }

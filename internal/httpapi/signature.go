@@ -105,7 +105,7 @@ func takeExpires(values url.Values) (time.Time, error) {
 	// The upper end is the last second that RFC 3339 can write.
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 1 || seconds > 253402300799 {
-		return time.Time{}, invalid("expires", "expires=%q is not a time in unix seconds, 1 to 253402300799.", text)
+		return time.Time{}, invalid("expires", "expires: %.100q is not a time in unix seconds, 1 to 253402300799.", text)
 	}
 	return time.Unix(seconds, 0), nil
 }

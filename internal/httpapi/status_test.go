@@ -2,7 +2,10 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/media"
@@ -85,7 +90,9 @@ func TestProblems(t *testing.T) {
 	})
 	t.Run("an unknown fault tells nothing of itself", func(t *testing.T) {
 		b := newBench(t, nil)
-		b.engine.run = func(context.Context, *media.Plan, transform.Begin) error { return errors.New("open /etc/secret: denied") }
+		b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {
+			return errors.New("open /etc/secret: denied")
+		}
 		p := wantProblem(t, b.get("/assets/a.jpg"), 500, "encode-failed")
 		if strings.Contains(p.Detail, "secret") {
 			t.Errorf("detail is %q", p.Detail)
@@ -138,6 +145,57 @@ func TestDocsListEveryCode(t *testing.T) {
 	}
 	for code := range documented {
 		t.Errorf("docs/http.md has %s, which does not exist", code)
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of parameters into docs/http.md")
+
+// The table of parameters is the one that the parser reads.
+func TestDocsListEveryParameter(t *testing.T) {
+	const file, begin, end = "../../docs/http.md", "<!-- parameters -->\n", "<!-- /parameters -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), begin)
+	got, after, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatal("docs/http.md has no place for the parameters")
+	}
+	var want strings.Builder
+	want.WriteString("| Parameter | Value | Default | Meaning |\n|---|---|---|---|\n")
+	for _, p := range media.Parameters() {
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", p.Name, p.Syntax, p.Default, p.Meaning)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want.String()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want.String(), got); diff != "" {
+		t.Errorf("run go test ./internal/httpapi -run Parameter -update:\n%s", diff)
+	}
+}
+
+// The problem of the reference is one that the server really gives.
+func TestDocsProblemExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```json\n(\\{\"type\".*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("docs/http.md shows no problem")
+	}
+	var want problem
+	if err := json.Unmarshal(block[1], &want); err != nil {
+		t.Fatal(err)
+	}
+	got := wantProblem(t, newBench(t, nil).get("/resize?image_url=a.jpg&quality=101"), 400, "invalid-parameter")
+	got.RequestID = want.RequestID
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

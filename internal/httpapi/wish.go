@@ -51,11 +51,10 @@ func parseQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// invalid is a fault of one parameter.
+// invalid is a fault of one parameter. Values are shown with %.100q: a URL
+// may have thousands of bytes.
 func invalid(param, format string, args ...any) *media.Error {
-	e := media.Errorf(media.CodeInvalidParameter, format, args...)
-	e.Param = param
-	return e
+	return media.Errorf(media.CodeInvalidParameter, format, args...).About(param)
 }
 
 // take removes a parameter that may stand at most once.
@@ -63,7 +62,7 @@ func take(values url.Values, name string) (value string, present bool, err error
 	all, present := values[name]
 	delete(values, name)
 	if len(all) > 1 {
-		return "", true, invalid(name, "%s is given %d times; give it once.", name, len(all))
+		return "", true, invalid(name, "%s: given %d times; it may be given once.", name, len(all))
 	}
 	if !present {
 		return "", false, nil
@@ -78,7 +77,7 @@ func takeRef(values url.Values) (string, error) {
 		return "", err
 	}
 	if !present || ref == "" {
-		return "", invalid("image_url", "image_url is missing; give an http(s) URL, s3://bucket/key or the key of a file.")
+		return "", invalid("image_url", "image_url: missing; give an http(s) URL, s3://bucket/key or the key of a file.")
 	}
 	return ref, checkRef(ref)
 }
@@ -87,7 +86,7 @@ func takeRef(values url.Values) (string, error) {
 // and header would have to fear.
 func checkRef(ref string) error {
 	if i := strings.IndexFunc(ref, isControl); i >= 0 {
-		return invalid("image_url", "image_url=%q holds a control character at byte %d.", ref, i)
+		return invalid("image_url", "image_url: %.100q holds a control character at byte %d.", ref, i)
 	}
 	return nil
 }
@@ -100,7 +99,7 @@ func assetKey(r *http.Request) (string, error) {
 	key := strings.TrimPrefix(r.URL.Path, assetsPrefix)
 	for _, scheme := range []string{"http:", "https:", "s3:"} {
 		if len(key) >= len(scheme) && strings.EqualFold(key[:len(scheme)], scheme) {
-			return "", media.Errorf(media.CodeSourceNotFound, "%q is a URL, not the key of a file; use /resize?image_url= for it.", key)
+			return "", media.Errorf(media.CodeSourceNotFound, "%.100q is a URL, not the key of a file; use /resize?image_url= for it.", key)
 		}
 	}
 	if key == "" {
@@ -125,7 +124,7 @@ func (s *Server) expandPreset(values url.Values) error {
 	}
 	preset, known := s.presets[name]
 	if !known {
-		return invalid("preset", "preset=%q is not known; %s.", name, s.knownPresets())
+		return invalid("preset", "preset: %.100q is not known; %s.", name, s.knownPresets())
 	}
 	for key, value := range preset {
 		if _, given := values[key]; !given {
@@ -138,7 +137,7 @@ func (s *Server) expandPreset(values url.Values) error {
 // onlyPreset holds URLs of a presets-only server to a preset and nothing else.
 func onlyPreset(values url.Values, present bool) error {
 	if !present {
-		return invalid("preset", "preset is missing; this server only takes named presets.")
+		return invalid("preset", "preset: missing; this server only takes named presets.")
 	}
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -148,7 +147,7 @@ func onlyPreset(values url.Values, present bool) error {
 		return nil
 	}
 	sort.Strings(names)
-	return invalid(names[0], "%s is not accepted; this server only takes image_url, preset, expires and signature.", names[0])
+	return invalid(names[0], "%.100q is not accepted; this server only takes image_url, preset, expires and signature.", names[0])
 }
 
 func (s *Server) knownPresets() string {
@@ -175,7 +174,7 @@ func (s *Server) readWish(x *exchange, ref string) (*wish, error) {
 			return nil, err
 		}
 	} else if values.Has("image_url") {
-		return nil, invalid("image_url", "image_url is not accepted here; the path names the source.")
+		return nil, invalid("image_url", "image_url: not accepted here; the path names the source.")
 	}
 	x.host = refHost(ref)
 	if err := s.expandPreset(values); err != nil {

@@ -37,11 +37,11 @@ func TestPresets(t *testing.T) {
 		parameter string
 		detail    string
 	}{
-		{"an unknown preset names the known ones", presets, "/assets/a.jpg?preset=crad", "preset", `preset="crad" is not known; the presets are card, wide.`},
+		{"an unknown preset names the known ones", presets, "/assets/a.jpg?preset=crad", "preset", `preset: "crad" is not known; the presets are card, wide.`},
 		{"a preset where there are none", nil, "/assets/a.jpg?preset=card", "preset", "no presets are set up"},
 		{"two presets", presets, "/assets/a.jpg?preset=card&preset=wide", "preset", "given 2 times"},
-		{"presets-only without a preset", presetsOnly, "/assets/a.jpg", "preset", "preset is missing"},
-		{"presets-only with another parameter", presetsOnly, "/assets/a.jpg?preset=card&quality=1", "quality", "quality is not accepted"},
+		{"presets-only without a preset", presetsOnly, "/assets/a.jpg", "preset", "preset: missing"},
+		{"presets-only with another parameter", presetsOnly, "/assets/a.jpg?preset=card&quality=1", "quality", `"quality" is not accepted`},
 	}
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -22,7 +21,7 @@ var secrets = regexp.MustCompile(`\?[^\s"'<>]*|//[^\s/@"']*@`)
 // logAccess writes the one line of a request. The query is never in it.
 func (s *Server) logAccess(x *exchange, took time.Duration) {
 	level := accessLevel(x)
-	if !s.log.Enabled(context.Background(), level) {
+	if !s.log.Enabled(x.r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -34,7 +33,7 @@ func (s *Server) logAccess(x *exchange, took time.Duration) {
 		slog.Int64("bytes", x.w.bytes),
 		slog.Float64("duration_ms", milliseconds(took)),
 	}
-	s.log.LogAttrs(context.Background(), level, "request", append(attrs, x.facts()...)...)
+	s.log.LogAttrs(x.r.Context(), level, "request", append(attrs, x.facts()...)...)
 }
 
 // accessLevel keeps probes out of the way and makes faults stand out; being

@@ -340,13 +340,13 @@ func TestAStalledClientIsCutOff(t *testing.T) {
 		io.WriteString(client, "GET /assets/a.jpg?format=png HTTP/1.1\r\nHost: x\r\n\r\n")
 		piece := make([]byte, 40<<10)
 		for range 5 { // slow, but alive: much longer in all than the timeout
-			time.Sleep(4 * time.Second)
+			<-time.After(4 * time.Second)
 			if _, err := io.ReadFull(client, piece); err != nil {
 				t.Fatalf("a slow client was cut off: %v", err)
 			}
 		}
 		began := time.Now()
-		time.Sleep(30 * time.Second) // stands still
+		<-time.After(30 * time.Second) // stands still
 		n, err := io.Copy(io.Discard, client)
 		if err == nil && n > 900<<10 {
 			t.Errorf("a client that stood still for %s got %d bytes more", time.Since(began), n)

@@ -23,6 +23,7 @@ type headerCase struct {
 }
 
 func (c headerCase) run(t *testing.T) {
+	t.Helper()
 	b := newBench(t, c.change)
 	if c.method == "" {
 		c.method = http.MethodGet

@@ -76,7 +76,9 @@ var engineFigures = []figure{
 	gauge("spillway_vips_files", "Files libvips holds open.", func(r reading) float64 { return float64(r.engine.OpenFiles) }),
 }
 
-var failures = prometheus.NewDesc("spillway_job_failures_total", "Transforms that failed, by code.", []string{"code"}, nil)
+func failures() *prometheus.Desc {
+	return prometheus.NewDesc("spillway_job_failures_total", "Transforms that failed, by code.", []string{"code"}, nil)
+}
 
 // figures are those whose parts are there.
 func (p *pulled) figures() []figure {
@@ -92,7 +94,7 @@ func (p *pulled) figures() []figure {
 
 // Describe implements prometheus.Collector.
 func (p *pulled) Describe(to chan<- *prometheus.Desc) {
-	to <- failures
+	to <- failures()
 	for _, f := range p.figures() {
 		to <- f.desc
 	}
@@ -115,6 +117,6 @@ func (p *pulled) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(now), labels...)
 	}
 	for code, n := range now.images.Failed {
-		to <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(n), string(code))
+		to <- prometheus.MustNewConstMetric(failures(), prometheus.CounterValue, float64(n), string(code))
 	}
 }

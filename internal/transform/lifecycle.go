@@ -1,0 +1,54 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// errStopped is the cancel cause of flights that outlive the drain deadline.
+var errStopped = media.Errorf(media.CodeOverloaded, "The server stopped before the picture was ready.")
+
+// Shutdown refuses new work, waits for running work until ctx ends, then
+// cancels what is left and waits for that: afterwards nothing runs.
+func (s *Service) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { s.flights.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		s.stop(errStopped)
+		return nil
+	case <-ctx.Done():
+		s.stop(errStopped)
+		<-ended
+		return fmt.Errorf("drain transforms: %w", context.Cause(ctx))
+	}
+}
+
+// Ready tells whether the service is of use at the moment: it is not while it
+// stops, nor when work waits and none has moved for Config.Stall.
+func (s *Service) Ready(now time.Time) error {
+	s.mu.Lock()
+	closing := s.closing
+	s.mu.Unlock()
+	if closing {
+		return errors.New("stopping")
+	}
+	g := s.gate.stats()
+	if g.waiting == 0 || now.Sub(g.oldest) < s.cfg.Stall || now.Sub(g.moved) < s.cfg.Stall {
+		return nil
+	}
+	return fmt.Errorf("stalled: %d wait, none has moved for %s", g.waiting, now.Sub(g.moved).Round(time.Second))
+}
+
+// RetryAfter is when a refused client should come back: the time the present
+// queue takes at the present pace, at least a second.
+func (s *Service) RetryAfter() time.Duration {
+	return min(max(s.gate.drain(), time.Second), time.Minute)
+}

@@ -1,0 +1,155 @@
+package transform
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/spool"
+)
+
+// Job is one wish for pictures of one source.
+type Job struct {
+	// Ref names the source as a client wrote it.
+	Ref     string
+	Request media.Request
+	// Accept is used when Request.Format is media.Auto.
+	Accept media.Accept
+	// Fresh, when set, is asked as soon as the tag is known, before any
+	// costly step; true ends the job with Result.NotModified.
+	Fresh func(etag string, modified time.Time) bool
+	// HeadersOnly stops after planning: type and tag, no outputs.
+	HeadersOnly bool
+}
+
+// Timings are the wall times of the stages so far.
+type Timings struct{ Fetch, Queue, Work time.Duration }
+
+// Result is what Do found out and the outputs that are on their way. The
+// caller closes it; closing early cancels work that nobody else wants.
+type Result struct {
+	// ETag is a strong entity tag without quotes; it stands for source
+	// version, request, accepted formats and engine.
+	ETag         string
+	LastModified time.Time
+	NotModified  bool
+	// Negotiated is true when the answer depends on Job.Accept.
+	Negotiated bool
+	Format     media.Format
+	Info       media.Info
+	Source     source.Meta
+	CacheHit   bool
+	Outputs    []*Output
+
+	flight  *flight // nil for cached, unmodified and headers-only results
+	fetched time.Duration
+	queued  time.Duration
+}
+
+// Timings may be asked at any time; Work grows until the work has ended.
+func (r *Result) Timings() Timings {
+	t := Timings{Fetch: r.fetched, Queue: r.queued}
+	if r.flight != nil {
+		t.Work = r.flight.elapsed()
+	}
+	return t
+}
+
+// Close cancels the work unless it is done and gives back what the outputs
+// hold. It may be called more than once.
+func (r *Result) Close() {
+	if r.flight != nil {
+		r.flight.cancel()
+	}
+	for _, o := range r.Outputs {
+		o.release()
+	}
+}
+
+// Output is one picture, perhaps still being encoded.
+type Output struct {
+	begun chan struct{} // closed when made is set or the work has failed
+	made  Made
+	err   error // set before begun is closed, when the work failed first
+
+	spool *spool.Spool // nil for cached outputs
+	data  []byte       // cached bytes
+	once  sync.Once
+	hold  int64
+}
+
+func newOutput(s *spool.Spool, hold int64) *Output {
+	return &Output{begun: make(chan struct{}), spool: s, hold: hold}
+}
+
+func cachedOutput(made Made, data []byte) *Output {
+	o := &Output{begun: make(chan struct{}), made: made, data: data}
+	close(o.begun)
+	return o
+}
+
+// Ready waits until enough bytes are there to begin an answer, or all of
+// them, and tells what the picture is.
+func (o *Output) Ready(ctx context.Context) (Made, error) {
+	select {
+	case <-o.begun:
+	case <-ctx.Done():
+		return Made{}, media.Wrap(media.CodeCancelled, context.Cause(ctx), "The request ended before its picture was ready.")
+	}
+	if o.err != nil {
+		return Made{}, o.err
+	}
+	if o.spool == nil {
+		return o.made, nil
+	}
+	if err := o.spool.Wait(ctx, o.hold); err != nil {
+		return Made{}, asMediaError(err)
+	}
+	return o.made, nil
+}
+
+// Reader follows the encoder; it ends with io.EOF only when the picture is
+// whole. The caller closes it.
+func (o *Output) Reader(ctx context.Context) io.ReadCloser {
+	if o.spool == nil {
+		return io.NopCloser(bytes.NewReader(o.data))
+	}
+	return o.spool.Reader(ctx)
+}
+
+// Size is how many bytes there are and whether that is all of them.
+func (o *Output) Size() (n int64, complete bool) {
+	if o.spool == nil {
+		return int64(len(o.data)), true
+	}
+	n, complete, err := o.spool.State()
+	return n, complete && err == nil
+}
+
+// start marks the output as begun; finish ends it, well or not. Both are
+// called by the one goroutine that runs the flight.
+func (o *Output) start(made Made) {
+	o.made = made
+	close(o.begun)
+}
+
+func (o *Output) finish(err error) {
+	select {
+	case <-o.begun:
+	default:
+		o.err = err
+		close(o.begun)
+	}
+	// What Finish returns is what readers get; there is nobody else to tell.
+	_ = o.spool.Finish(err)
+}
+
+func (o *Output) release() {
+	if o.spool != nil {
+		o.once.Do(o.spool.Release)
+	}
+}

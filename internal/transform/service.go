@@ -1,0 +1,239 @@
+package transform
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/spool"
+)
+
+// Service makes pictures. Its methods are safe for concurrent use.
+type Service struct {
+	cfg     Config
+	engine  Engine
+	sources source.Opener
+	spools  *spool.Pool
+	log     *slog.Logger
+
+	fetches chan struct{} // a place for each origin being read
+	probes  chan struct{} // a place for each header being looked at
+	gate    *gate
+	cache   *cache
+	counts  counts
+
+	base    context.Context // ends every flight
+	stop    context.CancelCauseFunc
+	mu      sync.Mutex // guards closing against flights being added
+	closing bool
+	flights sync.WaitGroup
+}
+
+// New builds a service; it starts nothing.
+func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, log *slog.Logger) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("configure transform: %w", err)
+	}
+	base, stop := context.WithCancelCause(context.Background())
+	return &Service{
+		cfg: cfg, engine: engine, sources: sources, spools: spools, log: log,
+		fetches: make(chan struct{}, cfg.Fetches),
+		probes:  make(chan struct{}, 2*cfg.Jobs),
+		gate:    newGate(cfg.Jobs, cfg.MemoryBudget, cfg.Queue),
+		cache:   newCache(cfg.CacheMemory),
+		base:    base, stop: stop,
+	}, nil
+}
+
+// Do carries one job from its reference to outputs that have begun. The
+// stages are apart on purpose: nothing is held while the origin is slow but
+// its own buffer, and nothing while the client is slow but the result.
+func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
+	began := time.Now()
+	src, overlay, err := s.openBoth(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { src.close(); overlay.close() }()
+
+	res := &Result{Source: src.meta, LastModified: src.meta.LastModified, Negotiated: job.Request.Format == media.Auto}
+	if res.ETag, err = s.tag(job, src, overlay); err != nil {
+		return nil, err
+	}
+	if job.Fresh != nil && job.Fresh(res.ETag, res.LastModified) {
+		res.NotModified = true
+		return res, nil
+	}
+	if s.fromCache(res, job) {
+		return res, nil
+	}
+	if err := errors.Join(src.load(s), overlay.loadIfAny(s)); err != nil {
+		return nil, asMediaError(err)
+	}
+	res.fetched = time.Since(began)
+
+	plan, err := s.plan(ctx, job, src.bytes)
+	if err != nil {
+		return nil, err
+	}
+	res.Info, res.Format = plan.Info, plan.Outputs[0].Encode.Format
+	if job.HeadersOnly {
+		return res, nil
+	}
+
+	waited := time.Now()
+	release, err := s.admit(ctx, plan.Memory)
+	if err != nil {
+		return nil, err
+	}
+	res.queued = time.Since(waited)
+	res.Outputs = s.newOutputs(len(plan.Outputs))
+	res.flight = s.depart(ctx, load{
+		key: res.ETag, source: src, overlay: overlay, plan: plan, outputs: res.Outputs, release: release,
+	})
+	src, overlay = nil, nil // the flight owns them now
+	// Several pictures travel in one body in the order asked, so the first
+	// one decides when an answer can begin.
+	if _, err := res.Outputs[0].Ready(ctx); err != nil {
+		res.Close()
+		return nil, err
+	}
+	return res, nil
+}
+
+func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *original, err error) {
+	if src, err = s.open(ctx, job.Ref); err != nil {
+		return nil, nil, err
+	}
+	if w := job.Request.Watermark; w != nil {
+		if overlay, err = s.open(ctx, w.URL); err != nil {
+			src.close()
+			return nil, nil, err
+		}
+	}
+	return src, overlay, nil
+}
+
+func (o *original) loadIfAny(s *Service) error {
+	if o == nil {
+		return nil
+	}
+	return o.load(s)
+}
+
+// tag is a strong validator of the answer: equal tags mean equal bytes,
+// because engine, request, accepted formats and source version are all in it.
+func (s *Service) tag(job Job, src, overlay *original) (string, error) {
+	h := sha256.New()
+	version, err := src.version(s)
+	if err != nil {
+		return "", err
+	}
+	put(h, s.cfg.Version, job.Ref, version, job.Request.Canonical(), string(job.Request.Encoder))
+	if job.Request.Format == media.Auto {
+		put(h, job.Accept.Key())
+	}
+	if overlay != nil {
+		if version, err = overlay.version(s); err != nil {
+			return "", err
+		}
+		put(h, version)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// put writes length-prefixed fields, so that no two lists of fields run
+// together into the same input.
+func put(w io.Writer, fields ...string) {
+	for _, f := range fields {
+		fmt.Fprintf(w, "%d:%s", len(f), f)
+	}
+}
+
+func (s *Service) fromCache(res *Result, job Job) bool {
+	if s.cfg.CacheMemory == 0 {
+		return false
+	}
+	e := s.cache.get(res.ETag)
+	if e == nil {
+		return false
+	}
+	res.CacheHit, res.Format, res.Info = true, e.format, e.info
+	if job.HeadersOnly {
+		return true
+	}
+	for _, o := range e.outputs {
+		res.Outputs = append(res.Outputs, cachedOutput(o.made, o.data))
+	}
+	return true
+}
+
+// plan looks at the header and decides everything before a permit is asked
+// for, so that what will be refused never waits in the queue.
+func (s *Service) plan(ctx context.Context, job Job, src []byte) (*media.Plan, error) {
+	info, err := s.probe(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	can := s.engine.Abilities()
+	format := job.Request.Format
+	if format == media.Auto {
+		format = media.Negotiate(job.Accept, info, job.Request, can)
+	}
+	plan, err := media.NewPlan(info, job.Request, format, can, s.cfg.Limits)
+	if err != nil {
+		return nil, asMediaError(err)
+	}
+	return plan, nil
+}
+
+func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
+	select {
+	case s.probes <- struct{}{}:
+		defer func() { <-s.probes }()
+	case <-ctx.Done():
+		return media.Info{}, asMediaError(context.Cause(ctx))
+	}
+	info, err := s.engine.Probe(ctx, src, s.cfg.Limits)
+	if err != nil {
+		s.counts.record(err)
+		return media.Info{}, asMediaError(err)
+	}
+	return info, nil
+}
+
+// admit gets a permit and counts the flight before the service may close.
+func (s *Service) admit(ctx context.Context, memory int64) (release func(), err error) {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil, media.Errorf(media.CodeOverloaded, "The server is stopping.")
+	}
+	s.flights.Add(1)
+	s.mu.Unlock()
+	permit, err := s.gate.acquire(ctx, memory, s.cfg.QueueWait)
+	if err != nil {
+		s.flights.Done()
+		s.counts.record(err)
+		return nil, err
+	}
+	return func() { permit(); s.flights.Done() }, nil
+}
+
+func (s *Service) newOutputs(n int) []*Output {
+	outputs := make([]*Output, n)
+	for i := range outputs {
+		sp := s.spools.New(s.cfg.Limits.OutputBytes)
+		sp.Retain() // one reference for the flight, one for the result
+		outputs[i] = newOutput(sp, s.cfg.Hold)
+	}
+	return outputs
+}

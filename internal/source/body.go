@@ -113,7 +113,7 @@ type gunzip struct {
 func (g *gunzip) Read(p []byte) (int, error) {
 	if g.zip == nil {
 		zip, err := gzip.NewReader(g.in)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

@@ -94,7 +94,7 @@ func fileFault(key string, err error) error {
 func fileETag(info fs.FileInfo) string {
 	var inode uint64
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		inode = uint64(stat.Ino)
+		inode = stat.Ino
 	}
 	hex := func(n uint64) string { return strconv.FormatUint(n, 16) }
 	return `"` + hex(uint64(info.Size())) + "-" + hex(uint64(info.ModTime().UnixNano())) + "-" + hex(inode) + `"`
@@ -103,7 +103,7 @@ func fileETag(info fs.FileInfo) string {
 // fileBody reads as many bytes as there were at the beginning and then sees
 // to it that the file is still the same.
 type fileBody struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // io.Reader has no parameter for it; a body lives as long as its request
 	file  *os.File
 	begun fs.FileInfo
 	left  int64

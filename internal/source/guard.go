@@ -61,46 +61,42 @@ func (g Guard) Check(addr netip.Addr) error {
 
 // refused4 is what IPv4 is not public: the special-purpose registry of RFC
 // 6890 and its updates, multicast and the reserved block.
-var refused4 = prefixes(
-	"0.0.0.0/8",        // this network
-	"10.0.0.0/8",       // private
-	"100.64.0.0/10",    // carrier-grade NAT, and one cloud's metadata
-	"127.0.0.0/8",      // loopback
-	"168.63.129.16/32", // Azure's platform address, reachable from every machine there
-	"169.254.0.0/16",   // link-local, and most clouds' metadata
-	"172.16.0.0/12",    // private
-	"192.0.0.0/24",     // protocol assignments, and one cloud's metadata
-	"192.0.2.0/24",     // documentation
-	"192.88.99.0/24",   // 6to4 relays
-	"192.168.0.0/16",   // private
-	"198.18.0.0/15",    // benchmarks
-	"198.51.100.0/24",  // documentation
-	"203.0.113.0/24",   // documentation
-	"224.0.0.0/4",      // multicast
-	"240.0.0.0/4",      // reserved, and broadcast
-)
+var refused4 = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("10.0.0.0/8"),       // private
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and one cloud's metadata
+	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's platform address, reachable from every machine there
+	netip.MustParsePrefix("169.254.0.0/16"),   // link-local, and most clouds' metadata
+	netip.MustParsePrefix("172.16.0.0/12"),    // private
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments, and one cloud's metadata
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relays
+	netip.MustParsePrefix("192.168.0.0/16"),   // private
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("224.0.0.0/4"),      // multicast
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, and broadcast
+}
 
-// refused6 is what is not public inside 2000::/3, the global unicast space;
-// everything outside of that is refused but NAT64.
-var refused6 = prefixes(
-	"2001::/23",     // protocol assignments; Teredo hides an IPv4 address
-	"2001:db8::/32", // documentation
-	"3fff::/20",     // documentation
-)
+// refused6 is what is not public inside 2000::/3, the global unicast space.
+var refused6 = []netip.Prefix{
+	netip.MustParsePrefix("2001::/23"),     // protocol assignments; Teredo hides an IPv4 address
+	netip.MustParsePrefix("2001:db8::/32"), // documentation
+	netip.MustParsePrefix("3fff::/20"),     // documentation
+}
 
-// Ranges that decide by the IPv4 address inside.
-var (
-	globalUnicast = netip.MustParsePrefix("2000::/3")
-	nat64         = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour     = netip.MustParsePrefix("2002::/16")
-)
+// embedding is an IPv6 range whose addresses lead to the IPv4 address that
+// begins at a byte of theirs.
+type embedding struct {
+	prefix netip.Prefix
+	at     int
+}
 
-func prefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, text := range list {
-		out[i] = netip.MustParsePrefix(text)
-	}
-	return out
+var embeddings = []embedding{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64, RFC 6052
+	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4, RFC 3056
 }
 
 func isPublic(addr netip.Addr) bool {
@@ -112,13 +108,13 @@ func isPublic(addr netip.Addr) bool {
 		return !within(refused4, addr)
 	}
 	bytes := addr.As16()
-	switch {
-	case nat64.Contains(addr):
-		return isPublic(netip.AddrFrom4([4]byte(bytes[12:16])))
-	case sixToFour.Contains(addr):
-		return isPublic(netip.AddrFrom4([4]byte(bytes[2:6])))
+	for _, e := range embeddings {
+		if e.prefix.Contains(addr) {
+			return isPublic(netip.AddrFrom4([4]byte(bytes[e.at : e.at+4])))
+		}
 	}
-	return globalUnicast.Contains(addr) && !within(refused6, addr)
+	isGlobalUnicast := bytes[0]>>5 == 1
+	return isGlobalUnicast && !within(refused6, addr)
 }
 
 func within(list []netip.Prefix, addr netip.Addr) bool {

@@ -238,8 +238,8 @@ func TestStoresInTrouble(t *testing.T) {
 		handler http.HandlerFunc
 		want    media.Code
 	}{
-		{"a 503 is a failed source", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, media.CodeSourceFailed},
-		{"a 404 without a body is not found", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, media.CodeSourceNotFound},
+		{"a 503 is a failed source", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, media.CodeSourceFailed},
+		{"a 404 without a body is not found", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, media.CodeSourceNotFound},
 		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/elsewhere" {
 				t.Error("it was followed")
@@ -256,7 +256,9 @@ func TestStoresInTrouble(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := fakeStore(t, c.handler)
-			cfg.HeaderTimeout, cfg.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond
+			if c.want == media.CodeSourceTimeout {
+				cfg.HeaderTimeout, cfg.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond
+			}
 			_, _, err := read(t, newRouter(t, cfg), "topsecret.png")
 			wantCode(t, err, c.want)
 			var fault *media.Error
@@ -281,7 +283,7 @@ func TestStoresInTrouble(t *testing.T) {
 		asked := 0
 		cfg := fakeStore(t, func(w http.ResponseWriter, _ *http.Request) {
 			if asked++; asked < 3 {
-				w.WriteHeader(500)
+				w.WriteHeader(http.StatusInternalServerError)
 			}
 		})
 		cfg.Retries = 2

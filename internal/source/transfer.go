@@ -23,8 +23,8 @@ var (
 // transfer is one original's way from the network: its clocks, and the words
 // for what goes wrong. It lives from Open to the Body's Close.
 type transfer struct {
-	parent context.Context // the caller's; tells a client's leaving from our timeouts
-	ctx    context.Context
+	parent context.Context //nolint:containedctx // the caller's; tells a client's leaving from our timeouts
+	ctx    context.Context //nolint:containedctx // io.Reader has no parameter for it; a transfer is one request
 	cancel context.CancelCauseFunc
 	total  *time.Timer
 	cfg    Config

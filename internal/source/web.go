@@ -45,7 +45,7 @@ func (w *web) open(ctx context.Context, ref string) (*Object, error) {
 		return nil, err
 	}
 	t := beginTransfer(ctx, w.cfg, target.Host)
-	resp, err := w.fetch(t, target)
+	resp, err := w.fetch(t, target) //nolint:bodyclose // newBody takes it over
 	if err != nil {
 		err = t.fault(err)
 		t.end()
@@ -77,7 +77,7 @@ func (w *web) fetch(t *transfer, target *url.URL) (*http.Response, error) {
 			return resp, err
 		}
 		w.log.Warn("retrying source", "source_host", target.Host, "attempt", attempt+1, "reason", withoutURL(err).Error())
-		if !t.pause(backoff(attempt, rand.Float64())) {
+		if !t.pause(backoff(attempt, rand.Float64())) { //nolint:gosec // jitter is no secret
 			return nil, err
 		}
 	}

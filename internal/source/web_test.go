@@ -197,22 +197,22 @@ func TestRetries(t *testing.T) {
 	}{
 		{"a 503 is tried again", func(w http.ResponseWriter, n int64) {
 			if n < 3 {
-				w.WriteHeader(503)
+				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		}, 2, 3, true},
-		{"the retries are counted", func(w http.ResponseWriter, _ int64) { w.WriteHeader(500) }, 2, 3, false},
+		{"the retries are counted", func(w http.ResponseWriter, _ int64) { w.WriteHeader(http.StatusInternalServerError) }, 2, 3, false},
 		{"a broken connection is tried again", func(_ http.ResponseWriter, n int64) {
 			if n < 2 {
 				panic(http.ErrAbortHandler)
 			}
 		}, 1, 2, true},
-		{"a 404 is not", func(w http.ResponseWriter, _ int64) { w.WriteHeader(404) }, 2, 1, false},
-		{"a 429 is not", func(w http.ResponseWriter, _ int64) { w.WriteHeader(429) }, 2, 1, false},
+		{"a 404 is not", func(w http.ResponseWriter, _ int64) { w.WriteHeader(http.StatusNotFound) }, 2, 1, false},
+		{"a 429 is not", func(w http.ResponseWriter, _ int64) { w.WriteHeader(http.StatusTooManyRequests) }, 2, 1, false},
 		{"a body that breaks is not", func(w http.ResponseWriter, _ int64) {
 			w.Header().Set("Content-Length", "100")
 			io.WriteString(w, "half")
 		}, 2, 1, false},
-		{"none when switched off", func(w http.ResponseWriter, _ int64) { w.WriteHeader(503) }, -1, 1, false},
+		{"none when switched off", func(w http.ResponseWriter, _ int64) { w.WriteHeader(http.StatusServiceUnavailable) }, -1, 1, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ const chunkSize = 64 << 10
 // Reader follows a spool from its first byte. One goroutine reads; Close may
 // come from any.
 type Reader struct {
-	ctx    context.Context // ends every blocking call; a Reader lives as long as one request
+	ctx    context.Context //nolint:containedctx // ends every blocking call; io.Reader has no parameter for it
 	spool  *Spool
 	offset int64
 	once   sync.Once
@@ -100,7 +101,7 @@ func (s *Spool) readAt(p []byte, offset int64) (int, error) {
 // brokenFile keeps the end of a file that should be longer from looking like
 // the end of the bytes.
 func brokenFile(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
@@ -121,26 +122,28 @@ func (r *Reader) WriteTo(w io.Writer) (int64, error) {
 	defer r.spool.pool.chunk.Put(chunk)
 	start := r.offset
 	for {
-		err := r.writeChunk(w, chunk[:])
-		if err == io.EOF {
-			return r.offset - start, nil
-		}
-		if err != nil {
+		more, err := r.writeChunk(w, chunk[:])
+		if err != nil || !more {
 			return r.offset - start, err
 		}
 	}
 }
 
-func (r *Reader) writeChunk(w io.Writer, chunk []byte) error {
+// writeChunk is one round of WriteTo. The end is no error here, so that an
+// io.EOF of w's is never taken for it.
+func (r *Reader) writeChunk(w io.Writer, chunk []byte) (more bool, err error) {
 	if err := r.begin(); err != nil {
-		return err
+		return false, err
 	}
 	defer r.spool.Release()
 	part := r.spool.stable(r.offset)
 	if part == nil {
 		n, err := r.Read(chunk)
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.offset -= int64(n) // counted again below, when it is really written
 		part = chunk[:n]
@@ -150,7 +153,7 @@ func (r *Reader) writeChunk(w io.Writer, chunk []byte) error {
 	if err == nil && n < len(part) {
 		err = io.ErrShortWrite
 	}
-	return err
+	return true, err
 }
 
 // stable is up to a chunk of a finished in-memory spool; it stays in place as

@@ -2,7 +2,9 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 )
@@ -78,7 +80,7 @@ func (s *Spool) write(p []byte) error {
 
 // Finish ends the writing. With nil the bytes are declared complete and
 // readers end with io.EOF; otherwise they end with err after the bytes
-// written so far. Only the first call counts. It returns what readers will
+// written so far; an io.EOF becomes io.ErrUnexpectedEOF. Only the first call counts. It returns what readers will
 // end with: not nil for a nil err when a Write had failed.
 func (s *Spool) Finish(err error) error {
 	s.writing.Lock()
@@ -92,6 +94,9 @@ func (s *Spool) Finish(err error) error {
 		return s.err
 	case err == nil:
 		err = s.failed
+	case errors.Is(err, io.EOF):
+		// A writer that stopped on somebody's end did not declare its own.
+		err = io.ErrUnexpectedEOF
 	}
 	s.finished, s.err = true, err
 	s.announce()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -181,6 +182,37 @@ func TestReadersGetTheWritersErrorAfterItsBytes(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEOFIsNoGoodEndUnlessTheWriterDeclaresIt(t *testing.T) {
+	s := newPool(t, spool.Config{}).New(0)
+	defer s.Release()
+	mustWrite(t, s, []byte("half"))
+	s.Finish(fmt.Errorf("read more: %w", io.EOF))
+	r := s.Reader(t.Context())
+	defer r.Close()
+	if _, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("reader's end after Finish(io.EOF) = %v", err)
+	}
+	if _, err := s.Bytes(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("Bytes after Finish(io.EOF) = %v", err)
+	}
+}
+
+func TestWriteToTellsAWritersEOFFromTheEnd(t *testing.T) {
+	s := newPool(t, spool.Config{}).New(0)
+	defer s.Release()
+	mustWrite(t, s, []byte("bytes"))
+	s.Finish(nil)
+	r := s.Reader(t.Context())
+	defer r.Close()
+	if n, err := r.WriteTo(eofWriter{}); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("WriteTo = %d, %v, want the writer's error", n, err)
+	}
+}
+
+type eofWriter struct{}
+
+func (eofWriter) Write([]byte) (int, error) { return 0, io.EOF }
 
 func TestABlockedReaderEnds(t *testing.T) {
 	reason := errors.New("client left")

@@ -82,3 +82,47 @@ func TestRedirectsIntoPrivateNetworks(t *testing.T) {
 }
 
 func portText(port uint16) string { return strconv.Itoa(int(port)) }
+
+// TestHTTP2Origins checks over HTTP/2 what web_test.go checks over HTTP/1.1,
+// where the two differ on the wire.
+func TestHTTP2Origins(t *testing.T) {
+	asked := ""
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.RequestURI
+		if r.ProtoMajor != 2 {
+			t.Errorf("the origin was asked over %s", r.Proto)
+		}
+		io.WriteString(w, "some bytes")
+		w.(http.Flusher).Flush()
+		if r.URL.Query().Has("cut") {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	host := server.Listener.Addr().String()
+	cfg := Config{AllowPrivate: true, Allow: []string{host}, Retries: -1}.withDefaults()
+	allow, err := parseAllow(cfg.Allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWeb(cfg, allow, slog.New(slog.DiscardHandler))
+	t.Cleanup(w.transport.CloseIdleConnections)
+	w.transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+
+	for path, want := range map[string]media.Code{"/a%20(b)+c%2f.jpg?x=1": "", "/a.jpg?cut": media.CodeSourceFailed} {
+		object, err := w.open(t.Context(), "https://"+host+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(object.Body)
+		object.Body.Close()
+		if string(content) != "some bytes" || asked != path || object.OpenEnded || object.Size != -1 {
+			t.Errorf("%s: asked %s, content %q, meta %+v", path, asked, content, object.Meta)
+		}
+		if (err == nil) != (want == "") || (err != nil && codeOf(err) != want) {
+			t.Errorf("%s: error = %v", path, err)
+		}
+	}
+}

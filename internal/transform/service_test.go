@@ -22,6 +22,7 @@ type memorySource struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	bare  bool // no validators
+	ends  bool // bodies end with the connection, at an unknown length
 	cut   bool // bodies end in an error
 	opens int
 	reads int
@@ -38,6 +39,9 @@ func (m *memorySource) Open(_ context.Context, ref string) (*source.Object, erro
 	m.opens++
 	m.open++
 	meta := source.Meta{Kind: "file", Host: "file", Name: ref, Size: int64(len(data)), MaxAge: -1}
+	if m.ends {
+		meta.Size, meta.OpenEnded = -1, true
+	}
 	if !m.bare {
 		meta.ETag = `"` + ref + `"`
 	}
@@ -244,6 +248,20 @@ func TestDo(t *testing.T) {
 		}
 		if b.source.reads != 1 {
 			t.Fatalf("the source was read %d times", b.source.reads)
+		}
+	})
+	t.Run("a source whose end may be a cut is served but not kept", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.source.ends = true
+		res, err := b.Do(t.Context(), job())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Close()
+		mustRead(t, res.Outputs[0])
+		waitIdle(b)
+		if s := b.Stats(); s.Cache.Entries != 0 {
+			t.Fatalf("cache has %d entries", s.Cache.Entries)
 		}
 	})
 	t.Run("a known tag ends the job before the body is read", func(t *testing.T) {

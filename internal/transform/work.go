@@ -116,8 +116,12 @@ func (o *original) data() []byte {
 	return o.bytes
 }
 
-// remember puts a finished result into the cache when it may enter.
+// remember puts a finished result into the cache when it may enter. Bytes
+// whose end cannot be told from a cut are served but never kept.
 func (s *Service) remember(work load) {
+	if work.source.meta.OpenEnded || work.overlay != nil && work.overlay.meta.OpenEnded {
+		return
+	}
 	var total int64
 	for _, o := range work.outputs {
 		total += o.spool.Size()

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/spool"
 )
 
@@ -64,10 +65,10 @@ func (m *metrics) observe(x *exchange, took time.Duration) {
 	}
 }
 
-// statusClass tells answers that were cut off from those that went well: both
-// began with 200.
+// statusClass tells answers that we had to cut off from those that went well:
+// both began with 200. A client that left is a 499 wherever it left.
 func statusClass(x *exchange) string {
-	if x.broken {
+	if x.broken && x.code != media.CodeCancelled {
 		return "broken"
 	}
 	return fmt.Sprintf("%dxx", x.w.status/100)

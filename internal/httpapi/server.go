@@ -146,7 +146,12 @@ func (s *Server) answerMissing(*exchange) error {
 	return media.Errorf(codeNotFound, "This server answers /resize, /assets/{key}, /info, /healthz and /readyz.")
 }
 
+// answerSite hands on to the site. Browsers send hints with pictures only when
+// the page around them asked.
 func (s *Server) answerSite(x *exchange) error {
+	if s.cfg.ClientHints {
+		x.w.Header().Set("Accept-CH", hintsAsked)
+	}
 	s.cfg.Site.ServeHTTP(x.w, x.r)
 	return nil
 }

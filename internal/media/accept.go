@@ -106,8 +106,8 @@ func (a Accept) weightOf(f Format) weight {
 // Key names the class of clients that get the same choice: the new formats
 // that are wanted, best first, such as "avif,webp". An old format stands in it
 // only where it matters: before a new one that is liked less, or as "!png"
-// where it is refused. There are few different keys, so caches may hold one
-// entry for each.
+// where it is refused. Browsers fall into a handful of classes, so caches may
+// hold one entry for each.
 func (a Accept) Key() string {
 	var words []string
 	for _, f := range a.ranking() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 func (r *reader) sizes(value string) error {
@@ -161,8 +162,8 @@ func (r *reader) grayscale(value string) error { return r.toggle(value, &r.reque
 const watermarkURL = 4096
 
 func (r *reader) watermark(value string) error {
-	if value == "" || len(value) > watermarkURL {
-		return r.invalid(value, fmt.Sprintf("not the name of a picture, which has 1 to %d bytes", watermarkURL))
+	if value == "" || len(value) > watermarkURL || strings.ContainsFunc(value, unicode.IsControl) {
+		return r.invalid(value, fmt.Sprintf("not the name of a picture, which has 1 to %d bytes and no control characters", watermarkURL))
 	}
 	r.request.Watermark = &Watermark{}
 	r.mark.URL = value

@@ -13,10 +13,10 @@ import "math"
 //  4. rotate by Request.Rotate, clockwise
 //  5. flip (top to bottom), then flop (left to right)
 //  6. trim, when Request.Trim is above 0; then ask Plan.LayOut for each new layout
-//  7. to sRGB (or the kept profile), premultiply, resize to Layout.Width x
-//     Layout.Height, unpremultiply
+//  7. premultiply, resize to Layout.Width x Layout.Height, unpremultiply
 //  8. cut Layout.Crop, or find its place by Layout.Smart
-//  9. grayscale, blur, sharpen, in this order; sigmas are in result pixels
+//  9. blur, to sRGB (unless the profile is kept), grayscale, sharpen, in this
+//     order; sigmas are in result pixels
 //  10. lay on Layout.Canvas, filled with Request.Background (nil: transparent
 //     where the output has alpha, else white)
 //  11. watermark, placed within and scaled by the result, canvas included

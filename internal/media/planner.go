@@ -151,6 +151,10 @@ func (p *Plan) LayOut(index, width, height int) (Layout, error) {
 	return p.layOut(index, width, height, p.Outputs[index].Encode.Format)
 }
 
+// Limits are those the plan was made under. What only the engine sees, a later
+// page or a watermark, is held against them too.
+func (p *Plan) Limits() Limits { return p.limits }
+
 func (p *Plan) layOut(index, width, height int, format Format) (Layout, error) {
 	layout, err := LayOut(p.Outputs[index].Size, width, height, p.Request)
 	if err != nil {

@@ -2,6 +2,7 @@ package vips
 
 import (
 	"bytes"
+	"encoding/binary"
 	"image"
 	"image/draw"
 
@@ -19,11 +20,29 @@ func probeBMP(src []byte) (media.Info, error) {
 	if err != nil {
 		return media.Info{}, brokenBMP(err)
 	}
-	depth := int(src[28]) | int(src[29])<<8
+	depth := binary.LittleEndian.Uint16(src[28:])
 	return media.Info{
 		Format: media.BMP, Width: config.Width, Height: config.Height, Orientation: 1, Frames: 1,
-		Bands: 4, BitDepth: min(max(depth, 1), 8), Colourspace: "srgb", Alpha: depth == 32,
+		Bands: 4, BitDepth: int(min(max(depth, 1), 8)), Colourspace: "srgb", Alpha: hasAlphaBMP(src),
 	}, nil
+}
+
+// hasAlphaBMP tells whether the fourth byte of a pixel means anything: only
+// where the header gives channel masks (compression 3 or 6) and one for alpha.
+// The decoder takes any 32-bit file with a large header for one with alpha.
+func hasAlphaBMP(src []byte) bool {
+	const headerV4 = 108
+	if len(src) < 14+headerV4 || binary.LittleEndian.Uint32(src[14:]) < headerV4 {
+		return false
+	}
+	compression := binary.LittleEndian.Uint32(src[30:])
+	return (compression == 3 || compression == 6) && binary.LittleEndian.Uint32(src[66:]) != 0
+}
+
+func makeOpaque(img *image.NRGBA) {
+	for i := 3; i < len(img.Pix); i += 4 {
+		img.Pix[i] = 255
+	}
 }
 
 // decodeBMP gives rows of RGBA. The size was held against the limits when
@@ -37,8 +56,14 @@ func decodeBMP(src []byte, info media.Info) (pixels []byte, width, height int, e
 	if bounds.Dx() != info.Width || bounds.Dy() != info.Height {
 		return nil, 0, 0, media.Errorf(media.CodeDecodeFailed, "The picture is not of the size that its header names.")
 	}
-	out := image.NewNRGBA(image.Rect(0, 0, bounds.Dx(), bounds.Dy()))
-	draw.Draw(out, out.Bounds(), decoded, bounds.Min, draw.Src)
+	out, ok := decoded.(*image.NRGBA)
+	if !ok || out.Stride != 4*bounds.Dx() {
+		out = image.NewNRGBA(image.Rect(0, 0, bounds.Dx(), bounds.Dy()))
+		draw.Draw(out, out.Bounds(), decoded, bounds.Min, draw.Src)
+	}
+	if !info.Alpha {
+		makeOpaque(out)
+	}
 	return out.Pix, bounds.Dx(), bounds.Dy(), nil
 }
 

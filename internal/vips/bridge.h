@@ -35,6 +35,7 @@ enum {
 	SPW_UNWRITABLE, /* no such encoder, or the picture does not fit it */
 	SPW_SINK,	/* begin or the writer said no */
 	SPW_LAYOUT,	/* the trimmed size cannot be laid out */
+	SPW_PIXELS,	/* this page has too many */
 	SPW_TOO_LARGE,	/* no quality is small enough */
 	SPW_CANCELLED
 };
@@ -113,6 +114,8 @@ typedef struct {
 	double background[4];
 	int animated;
 	int plays;
+	int later_page; /* whose size is not known before it is loaded */
+	int64_t max_pixels;
 	int has_overlay;
 	SpwOverlay overlay;
 

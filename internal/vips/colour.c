@@ -42,48 +42,88 @@ to_space(VipsImage **image, VipsInterpretation space)
 	return 0;
 }
 
-/* A grey source that went through a profile came back as three equal bands. */
+/* A grey source that went through a profile comes back as three equal bands. */
 static int
-back_to_grey(VipsImage **image, int alpha)
+to_grey(VipsImage **image)
 {
-	VipsImage *grey = NULL, *mask = NULL, *joined = NULL, *out;
-	int result = -1;
+	VipsImage *band, *out;
+	int result;
 
-	if (vips_extract_band(*image, &grey, 0, NULL))
+	if (vips_extract_band(*image, &band, 0, NULL))
 		return -1;
-	if (alpha && (vips_extract_band(*image, &mask, (*image)->Bands - 1, NULL) ||
-			     vips_bandjoin2(grey, mask, &joined, NULL)))
-		goto done;
-	if (vips_copy(joined ? joined : grey, &out, "interpretation", VIPS_INTERPRETATION_B_W, NULL))
-		goto done;
+	result = vips_copy(band, &out, "interpretation", VIPS_INTERPRETATION_B_W, NULL);
+	g_object_unref(band);
+	if (result)
+		return -1;
 	spw_replace(image, out);
-	result = 0;
-done:
-	VIPS_UNREF(grey);
-	VIPS_UNREF(mask);
-	VIPS_UNREF(joined);
-	return result;
+	return 0;
 }
 
+/* Run the colour bands, which are all that image has, through their profile. */
 static int
-by_profile(VipsImage **image)
+transform(VipsImage **image, int cmyk)
 {
-	int cmyk = vips_image_guess_interpretation(*image) == VIPS_INTERPRETATION_CMYK;
-	int grey = is_grey(*image);
-	int alpha = vips_image_hasalpha(*image);
+	VipsIntent intent = spw_profile_intent(*image);
 	VipsImage *out;
 	int result;
 
 	if (cmyk)
 		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "input_profile", "cmyk", "intent",
-			VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth", 8, NULL);
+			intent, "black_point_compensation", TRUE, "depth", 8, NULL);
 	else
-		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
+		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "intent", intent,
 			"black_point_compensation", TRUE, "depth", 8, NULL);
 	if (result)
 		return -1;
 	spw_replace(image, out);
-	return grey ? back_to_grey(image, alpha) : 0;
+	return 0;
+}
+
+static int
+alpha_to_8bit(VipsImage **alpha)
+{
+	VipsImage *out;
+	int result;
+
+	if ((*alpha)->BandFmt == VIPS_FORMAT_USHORT)
+		result = vips_msb(*alpha, &out, NULL);
+	else
+		result = vips_cast(*alpha, &out, VIPS_FORMAT_UCHAR, NULL);
+	if (result)
+		return -1;
+	spw_replace(alpha, out);
+	return 0;
+}
+
+/* Alpha has no colour: it goes around the profile, and is brought to 8 bits
+ * here because libvips leaves 16-bit alpha beside 8-bit colour as it was.
+ */
+static int
+by_profile(VipsImage **image)
+{
+	int cmyk = vips_image_guess_interpretation(*image) == VIPS_INTERPRETATION_CMYK;
+	int grey = is_grey(*image);
+	int has_alpha = vips_image_hasalpha(*image);
+	int bands = (*image)->Bands - (has_alpha ? 1 : 0);
+	VipsImage *colour = NULL, *alpha = NULL, *out = NULL;
+	int result = -1;
+
+	if (vips_extract_band(*image, &colour, 0, "n", bands, NULL) || transform(&colour, cmyk) ||
+		(grey && to_grey(&colour)))
+		goto done;
+	if (has_alpha && (vips_extract_band(*image, &alpha, bands, NULL) || alpha_to_8bit(&alpha) ||
+				 vips_bandjoin2(colour, alpha, &out, NULL)))
+		goto done;
+	if (!out) {
+		out = colour;
+		colour = NULL;
+	}
+	spw_replace(image, out);
+	result = 0;
+done:
+	VIPS_UNREF(colour);
+	VIPS_UNREF(alpha);
+	return result;
 }
 
 /* To 8-bit sRGB or grey. A profile that does not fit or does not parse is

@@ -16,7 +16,10 @@ const thumbSide = 32
 
 // Describe decodes the source as small as its decoder can.
 func (e *Engine) Describe(ctx context.Context, src []byte, info media.Info) (transform.Summary, error) {
-	r := &run{plan: &media.Plan{Info: info, Load: smallLoad(info)}}
+	r := &run{
+		plan:   &media.Plan{Info: info, Load: smallLoad(info)},
+		limits: media.DefaultLimits(), // Probe held the source against the configured ones
+	}
 	src, err := r.prepare(src)
 	if err != nil {
 		return transform.Summary{}, err
@@ -44,7 +47,7 @@ func smallLoad(info media.Info) media.Load {
 			load.Shrink *= 2
 		}
 	case info.Format.IsVector():
-		load.Scale = 1 / spare
+		load.Scale = min(1/spare, 4)
 	case info.Format == media.WebP && !info.Animated && spare > 1:
 		load.Scale = 1 / spare
 	}

@@ -126,6 +126,35 @@ curve_matches(const Profile *profile, const char *name)
 	return 1;
 }
 
+static int
+embedded(VipsImage *image, Profile *profile)
+{
+	const void *data;
+
+	if (!vips_image_get_typeof(image, VIPS_META_ICC_NAME) ||
+		vips_image_get_blob(image, VIPS_META_ICC_NAME, &data, &profile->length))
+		return -1;
+	profile->data = data;
+	return 0;
+}
+
+/* Relative colorimetric, unless the profile is a table for the perceptual
+ * intent alone: asked for another, libvips would quietly not use it at all.
+ * The fallback for CMYK without a profile is such a table too.
+ */
+VipsIntent
+spw_profile_intent(VipsImage *image)
+{
+	Profile profile;
+	size_t length;
+
+	if (embedded(image, &profile))
+		return VIPS_INTENT_PERCEPTUAL;
+	if (tag(&profile, "A2B0", 8, &length) && !tag(&profile, "A2B1", 8, &length))
+		return VIPS_INTENT_PERCEPTUAL;
+	return VIPS_INTENT_RELATIVE;
+}
+
 int
 spw_is_srgb_profile(VipsImage *image)
 {
@@ -133,14 +162,10 @@ spw_is_srgb_profile(VipsImage *image)
 	static const double green[3] = { 0.3851, 0.7169, 0.0971 };
 	static const double blue[3] = { 0.1431, 0.0606, 0.7141 };
 	Profile profile;
-	const void *data;
 	size_t ignored;
 
-	if (vips_image_get_blob(image, VIPS_META_ICC_NAME, &data, &profile.length)) {
-		vips_error_clear();
+	if (embedded(image, &profile))
 		return 0;
-	}
-	profile.data = data;
 	if (tag(&profile, "A2B0", 8, &ignored) || profile.length < 132 || memcmp(profile.data + 16, "RGB ", 4) != 0)
 		return 0;
 	return colorant_matches(&profile, "rXYZ", red) && colorant_matches(&profile, "gXYZ", green) &&

@@ -107,7 +107,7 @@ load_format(const SpwLoad *load, void *src, size_t length, VipsImage **out)
 	case SPW_AVIF:
 		return load_heif(load, src, length, out);
 	case SPW_SVG:
-		return vips_svgload_buffer(src, length, out, STRICT, "dpi", 96.0, "scale", load->scale, NULL);
+		return vips_svgload_buffer(src, length, out, STRICT, "dpi", 72.0, "scale", load->scale, NULL);
 	case SPW_JXL:
 		return vips_jxlload_buffer(src, length, out, STRICT, NULL);
 	case SPW_JP2:

@@ -28,6 +28,9 @@ func (r *run) outcome(ctx context.Context, stage C.int) error {
 		return media.Wrap(media.CodeDecodeFailed, cause, "The watermark cannot be decoded: it is broken or cut short.")
 	case C.SPW_UNWRITABLE:
 		return media.Wrap(media.CodeUnwritable, cause, "The result cannot be written in the format asked for.")
+	case C.SPW_PIXELS:
+		return media.Errorf(media.CodePage, "page: page %d has more than %d pixels, which is what is allowed.",
+			r.plan.Request.Page, r.limits.Pixels).About("page")
 	case C.SPW_TOO_LARGE:
 		return media.Errorf(media.CodeOutputBytes,
 			"max_bytes: no quality makes the result as small as %d bytes.", r.plan.Request.MaxBytes).About("max_bytes")

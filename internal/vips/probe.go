@@ -24,7 +24,6 @@ func (e *Engine) Probe(ctx context.Context, src []byte, limits media.Limits) (me
 	return probe(ctx, src, limits)
 }
 
-
 func unreadable(format media.Format) error {
 	if format == media.Unknown {
 		return media.Errorf(media.CodeUnsupported, "The source is not a picture of a format this server reads.")
@@ -37,14 +36,27 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	if format == media.Unknown {
 		return media.Info{}, unreadable(format)
 	}
-	if err := media.Inspect(src, format, limits); err != nil {
+	findings, err := media.Examine(src, format, limits)
+	if err != nil {
 		return media.Info{}, err
 	}
+	info, err := readHeader(ctx, src, format, limits)
+	if err != nil {
+		return media.Info{}, err
+	}
+	return findings.Complete(info), nil
+}
+
+func readHeader(ctx context.Context, src []byte, format media.Format, limits media.Limits) (media.Info, error) {
 	if format == media.BMP {
 		return probeBMP(src)
 	}
 	r := &run{}
-	r.job.load = C.SpwLoad{format: formats[format], frames: 1, shrink: 1, scale: 1}
+	whole := media.Load{Frames: 1, Shrink: 1, Scale: 1}
+	var err error
+	if r.job.load, src, err = loadOf(media.Info{Format: format}, whole, src, limits); err != nil {
+		return media.Info{}, err
+	}
 	var header C.SpwInfo
 	delays := make([]C.int, mostDelaysOf(format))
 	stage := r.call(ctx, func() C.int {
@@ -57,7 +69,13 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 		return media.Info{}, media.Wrap(media.CodeDecodeFailed, errors.New(C.GoString(&r.job.message[0])),
 			"The picture's header cannot be read: it is broken or cut short.")
 	}
-	return infoOf(format, header, delays[:header.delays]), nil
+	info := infoOf(format, header, delays[:header.delays])
+	if format == media.PNG {
+		// libvips tells the depth after unpacking to whole bytes; a file that
+		// it has opened has its IHDR where it belongs.
+		info.BitDepth = int(src[24])
+	}
+	return info, nil
 }
 
 func mostDelaysOf(format media.Format) int {

@@ -58,6 +58,16 @@ cut_frames(Run *run, VipsImage *strip)
 	return 0;
 }
 
+/* The header that was probed is of the first page. */
+static int
+check_page(const Run *run)
+{
+	const SpwJob *job = run->job;
+
+	return job->later_page &&
+		(int64_t) run->frames[0]->Xsize * run->frames[0]->Ysize > job->max_pixels;
+}
+
 static int
 load_frames(Run *run, const void *src, size_t length)
 {
@@ -140,6 +150,20 @@ crop_to(Run *run, VipsImage **image, const void *argument)
 	return spw_crop(image, box->x, box->y, box->width, box->height);
 }
 
+/* Lay every output out anew: the picture has another size than was planned. */
+static int
+lay_out_again(Run *run, SpwOutput *outputs, int count)
+{
+	int lying = !run->upright && run->job->turns % 2;
+	int width = lying ? run->frames[0]->Ysize : run->frames[0]->Xsize;
+	int height = lying ? run->frames[0]->Xsize : run->frames[0]->Ysize;
+
+	for (int i = 0; i < count; i++)
+		if (spillwayLayOut(run->job->handle, outputs[i].index, width, height, &outputs[i].layout))
+			return SPW_LAYOUT;
+	return SPW_OK;
+}
+
 /* Cut the border of the first frame from all, and lay the outputs out anew. */
 static int
 trim(Run *run, SpwOutput *outputs, int count)
@@ -150,10 +174,15 @@ trim(Run *run, SpwOutput *outputs, int count)
 		return SPW_DECODE;
 	if (spw_trim_box(run->frames[0], run->job->trim, &box) || each_frame(run, crop_to, &box))
 		return SPW_PROCESS;
-	for (int i = 0; i < count; i++)
-		if (spillwayLayOut(run->job->handle, outputs[i].index, box.width, box.height, &outputs[i].layout))
-			return SPW_LAYOUT;
-	return SPW_OK;
+	return lay_out_again(run, outputs, count);
+}
+
+static int
+fit_layouts(Run *run, SpwOutput *outputs, int count)
+{
+	if (run->job->trim > 0)
+		return trim(run, outputs, count);
+	return run->job->later_page ? lay_out_again(run, outputs, count) : SPW_OK;
 }
 
 /* Scaling */
@@ -402,14 +431,15 @@ run_plan(Run *run, const void *src, size_t length, const void *overlay, size_t o
 
 	if (load_mark(run, overlay, overlay_length))
 		return SPW_MARK;
-	if (load_frames(run, src, length) ||
-		each_frame(run, crop_source, NULL) || each_frame(run, to_8bit, NULL))
+	if (load_frames(run, src, length))
 		return SPW_DECODE;
-	if (run->job->trim > 0) {
-		stage = trim(run, outputs, count);
-		if (stage)
-			return stage;
-	}
+	if (check_page(run))
+		return SPW_PIXELS;
+	if (each_frame(run, crop_source, NULL) || each_frame(run, to_8bit, NULL))
+		return SPW_DECODE;
+	stage = fit_layouts(run, outputs, count);
+	if (stage)
+		return stage;
 	if (share(run, outputs, count))
 		return SPW_PROCESS;
 	for (int i = 0; i < count; i++) {

@@ -21,6 +21,7 @@ import (
 // calls back from one thread at a time.
 type run struct {
 	plan   *media.Plan
+	limits media.Limits
 	begin  transform.Begin
 	job    C.SpwJob
 	writer io.Writer // of the output that is being written
@@ -29,12 +30,12 @@ type run struct {
 
 // Run carries out a plan in one call into C, on a thread of its own.
 func (e *Engine) Run(ctx context.Context, src, overlay []byte, plan *media.Plan, begin transform.Begin) error {
-	r := &run{plan: plan, begin: begin}
+	r := &run{plan: plan, limits: plan.Limits(), begin: begin}
 	src, err := r.prepare(src)
 	if err != nil {
 		return err
 	}
-	if overlay, err = r.prepareOverlay(overlay); err != nil {
+	if overlay, err = r.prepareOverlay(ctx, overlay); err != nil {
 		return err
 	}
 	outputs := r.outputs()
@@ -89,24 +90,35 @@ func (r *run) prepare(src []byte) ([]byte, error) {
 	}
 	job.animated = flagOf(r.plan.Load.Frames > 1)
 	job.plays = C.int(r.plan.Info.Plays)
+	job.later_page = flagOf(r.plan.Load.Page > 0 && !r.plan.Info.Animated)
+	job.max_pixels = C.int64_t(r.limits.Pixels)
 	var err error
-	job.load, src, err = loadOf(r.plan.Info, r.plan.Load, src)
+	job.load, src, err = loadOf(r.plan.Info, r.plan.Load, src, r.limits)
 	return src, err
 }
 
 // loadOf is how C loads a source, and the bytes it is given: those of formats
 // that libvips does not read are decoded here.
-func loadOf(info media.Info, load media.Load, src []byte) (C.SpwLoad, []byte, error) {
+func loadOf(info media.Info, load media.Load, src []byte, limits media.Limits) (C.SpwLoad, []byte, error) {
 	c := C.SpwLoad{
-		format: formats[info.Format], page: C.int(load.Page), frames: C.int(max(load.Frames, 1)),
-		shrink: C.int(max(load.Shrink, 1)), scale: C.double(load.Scale),
+		format: formats[info.Format], page: C.int(load.Page), frames: C.int(load.Frames),
+		shrink: C.int(load.Shrink), scale: C.double(load.Scale),
 	}
-	if load.Scale == 0 {
-		c.scale = 1
+	switch info.Format {
+	case media.BMP:
+		return loadBMP(c, src, info)
+	case media.SVG:
+		plain, err := media.InflateSVG(src, limits)
+		c.scale = C.double(max(load.Scale*svgDensity(plain), smallestScale))
+		return c, plain, err
 	}
-	if info.Format != media.BMP {
-		return c, src, nil
-	}
+	return c, src, nil
+}
+
+// smallestScale is what libvips' SVG loader accepts.
+const smallestScale = 0.001
+
+func loadBMP(c C.SpwLoad, src []byte, info media.Info) (C.SpwLoad, []byte, error) {
 	pixels, width, height, err := decodeBMP(src, info)
 	if err != nil {
 		return c, nil, err

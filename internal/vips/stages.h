@@ -40,6 +40,7 @@ int spw_grayscale(VipsImage **image);
 int spw_underlay(VipsImage **image, const double *ink);
 int spw_cast_8bit(VipsImage **image);
 int spw_to_rgb(VipsImage **image);
+VipsIntent spw_profile_intent(VipsImage *image);
 int spw_is_srgb_profile(VipsImage *image);
 
 int spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out);

@@ -71,8 +71,8 @@ func run(t *testing.T, environ []string, args ...string) result {
 type server struct {
 	command *exec.Cmd
 	url     string
-	admin   string
 	ended   chan struct{} // closed when the process is gone
+	signals int           // sent so far
 	log     *lines
 }
 
@@ -144,6 +144,14 @@ func start(t *testing.T, environ []string, args ...string) *server {
 		_ = s.command.Wait()
 	}()
 	t.Cleanup(func() {
+		// A server that has crashed meanwhile, or cannot stop, is a failure
+		// whatever the test looked at.
+		if s.signals == 0 {
+			s.signal(t, syscall.SIGTERM)
+			if code := s.exit(t); code != 0 {
+				t.Errorf("exit code after the test = %d, want 0", code)
+			}
+		}
 		_ = s.command.Process.Kill()
 		<-s.ended
 		if t.Failed() {
@@ -176,15 +184,16 @@ func (s *server) exit(t *testing.T) int {
 	case <-s.ended:
 		return s.command.ProcessState.ExitCode()
 	case <-time.After(limit):
-		t.Fatal("the program did not end")
-		return 0
+		t.Error("the program did not end")
+		return -1
 	}
 }
 
 func (s *server) signal(t *testing.T, signal syscall.Signal) {
 	t.Helper()
+	s.signals++
 	if err := s.command.Process.Signal(signal); err != nil {
-		t.Fatal(err)
+		t.Errorf("send %s: %v", signal, err)
 	}
 }
 

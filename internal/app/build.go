@@ -44,6 +44,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	demo := role == Up && cfg.SourceRoot == ""
 	if demo {
 		cfg.SourceRoot = filepath.Join(cfg.Data, "demo")
+		log.Info("making demo pictures", "folder", cfg.SourceRoot)
 		if err := web.EnsureDemo(cfg.SourceRoot); err != nil {
 			return nil, err
 		}

@@ -11,9 +11,7 @@ import (
 // serveCommand answers picture URLs until it is told to stop.
 type serveCommand struct {
 	layers
-	// Settings is a field of its own, not an embedded one, so that kong does
-	// not take its methods for the command's.
-	Settings settings.Config `embed:""`
+	Settings settings.Groups `embed:""`
 }
 
 // Run serves.
@@ -28,7 +26,7 @@ type upCommand struct {
 func (c *upCommand) Run(s *session) error { return c.serve(s, app.Up) }
 
 func (c *serveCommand) serve(s *session, role app.Role) error {
-	config := c.Settings
+	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
 	if err := app.Check(config); err != nil {
 		return err

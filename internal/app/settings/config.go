@@ -11,6 +11,13 @@ import (
 // held against them. A field tagged kong:"-" cannot be given as a flag,
 // because a command line is visible to every user of the machine.
 type Config struct {
+	Groups
+	// Presets are named queries; only the file has them, as tables.
+	Presets map[string]string
+}
+
+// Groups are the settings that are one value each, as they stand in --help.
+type Groups struct {
 	Listening `group:"Listening"`
 	Storage   `group:"Files"`
 	Spooling  `group:"Files"`
@@ -21,8 +28,6 @@ type Config struct {
 	Work      `group:"Work and memory"`
 	Waiting   `group:"Work and memory"`
 	Observing `group:"Logs and traces"`
-	// Presets are named queries; only the file has them, as tables.
-	Presets map[string]string `kong:"-"`
 }
 
 // Listening says where and how connections are taken.

@@ -12,7 +12,7 @@ import (
 // envPrefix begins the name of every environment variable of the program.
 const envPrefix = "SPILLWAY_"
 
-// Setting describes one field of Config: one row of docs/config.md.
+// Setting describes one field of Groups: one row of docs/config.md.
 type Setting struct {
 	Key     string // name in the file; also the flag's, with two dashes
 	Group   string
@@ -31,15 +31,12 @@ func (s Setting) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Key, "-", "_"))
 }
 
-// All lists the settings in the order of Config.
+// All lists the settings in the order of Groups.
 func All() []Setting {
 	var all []Setting
-	root := reflect.TypeFor[Config]()
-	for i := range root.NumField() {
-		group := root.Field(i)
-		if !group.Anonymous {
-			continue
-		}
+	groups := reflect.TypeFor[Groups]()
+	for i := range groups.NumField() {
+		group := groups.Field(i)
 		for j := range group.Type.NumField() {
 			all = append(all, describe(group.Type.Field(j), group.Tag.Get("group"), []int{i, j}))
 		}
@@ -83,7 +80,7 @@ func allowed(t reflect.Type) string {
 
 // Text writes the setting's value in c the way it can be read back.
 func (s Setting) Text(c Config) string {
-	value := reflect.ValueOf(c).FieldByIndex(s.index)
+	value := reflect.ValueOf(c.Groups).FieldByIndex(s.index)
 	switch value := value.Interface().(type) {
 	case []string:
 		return strings.Join(value, ",")
@@ -108,7 +105,7 @@ func shortDuration(d time.Duration) string {
 // set reads text into the setting's field of c. Lists take every element of
 // text, all other kinds its only one. The fault does not repeat a secret.
 func (s Setting) set(c *Config, text []string) error {
-	target := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
+	target := reflect.ValueOf(&c.Groups).Elem().FieldByIndex(s.index)
 	if s.List {
 		target.Set(reflect.ValueOf(text))
 		return nil

@@ -22,7 +22,7 @@ export class Lane {
     const answer = await fetch(url, { signal: own.signal, cache: 'no-store', headers: { Accept: accept } });
     if (!answer.ok) throw await problemOf(answer);
     const blob = await answer.blob();
-    return { blob, type: answer.headers.get('Content-Type') ?? '', timing: timingOf(answer, performance.now() - began) };
+    return { url, blob, type: answer.headers.get('Content-Type') ?? '', timing: timingOf(answer, performance.now() - began) };
   }
 
   stop() {

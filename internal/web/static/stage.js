@@ -46,7 +46,7 @@ export class Stage {
 
   // result swaps the picture in once it is decoded, so that nothing flashes.
   // still tells whether it is wanted when that is done.
-  async result({ blob, type, timing }, state, still) {
+  async result({ url: asked, blob, type, timing }, state, still) {
     const url = URL.createObjectURL(blob);
     const shape = await decode(url);
     if (!still()) {
@@ -61,6 +61,7 @@ export class Stage {
       return;
     }
     this.shape = shape;
+    byId('result').dataset.of = asked;
     byId('problem').hidden = true;
     byId('sheet').hidden = false;
     byId('dims').textContent = `${shape.width} × ${shape.height}`;

@@ -56,7 +56,7 @@ type picture struct {
 	Effort     string `name:"effort" placeholder:"0-9" help:"Time spent on making results small."`
 	Page       string `name:"page" placeholder:"N" help:"Page or frame to start from."`
 	Frames     string `name:"frames" placeholder:"N" help:"Frames to keep of an animation."`
-	Keep       string `name:"keep" placeholder:"WHAT,…" help:"Metadata to keep: exif, icc, copyright, …"`
+	Keep       string `name:"keep" placeholder:"WHAT,…" help:"Metadata to keep, such as exif,icc,copyright."`
 }
 
 // query is the parameters the flags give.

@@ -9,6 +9,9 @@ func examineBMP(src []byte, limits Limits) (Findings, error) {
 		return found, truncated(BMP, len(src))
 	}
 	offset, header := int64(binary.LittleEndian.Uint32(src[10:])), int64(binary.LittleEndian.Uint32(src[14:]))
+	if header < 12 {
+		return found, broken(BMP, "its second header is too short")
+	}
 	if offset > int64(len(src)) || 14+header > int64(len(src)) {
 		return found, truncated(BMP, len(src))
 	}

@@ -39,10 +39,10 @@ func nextBox(src []byte, at int) (b box, ok bool) {
 // that the properties announce.
 func examineHEIF(src []byte, format Format, limits Limits) (Findings, error) {
 	var found Findings
-	described := false
+	described, data := false, false
 	for at := 0; at < len(src); {
 		b, ok := nextBox(src, at)
-		if !ok && described && !isFileBox(b.kind) {
+		if !ok && described && data && !isFileBox(b.kind) {
 			break // cameras append trailers of their own
 		}
 		if !ok {
@@ -56,6 +56,8 @@ func examineHEIF(src []byte, format Format, limits Limits) (Findings, error) {
 			}
 		case "moov":
 			described = true
+		case "mdat":
+			data = true
 		}
 		at = b.end
 	}

@@ -47,7 +47,7 @@ func measureSVG(src []byte, limits Limits, level int) (svgCost, Findings, error)
 	if !ok {
 		return svgCost{}, Findings{}, Errorf(CodeUnsupported, "The source is not an SVG.")
 	}
-	doc := svgDocument{limits: limits, level: level, ids: map[string]int32{}, classes: map[string][]int32{}}
+	doc := svgDocument{limits: limits, level: level, ids: map[string]int32{}, classes: map[string][]int32{}, names: map[string]string{}}
 	doc.embedded = float64(limits.Pixels)
 	if err := doc.read(text); err != nil {
 		return svgCost{}, Findings{}, err

@@ -145,7 +145,7 @@ func (s *svgScanner) rootName() (name string, ok bool) {
 	if end < 0 {
 		end = len(rest)
 	}
-	return localName(rest[1:end]), true
+	return string(localName(rest[1:end])), true
 }
 
 // isHTMLDoctype tells a web page, which may well begin with a drawing.

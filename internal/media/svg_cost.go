@@ -114,11 +114,11 @@ func (d *svgDocument) filterWork(filter svgNode) float64 {
 type filterAttributes struct {
 	radiusX, radiusY, order, octaves float64
 	units                            string
-	width, height                    string
+	width, height                    []byte
 }
 
-func (f *filterAttributes) read(key string, value []byte) {
-	switch key {
+func (f *filterAttributes) read(key, value []byte) {
+	switch string(key) {
 	case "radius":
 		f.radiusX, f.radiusY = numberPair(value)
 	case "order":
@@ -129,9 +129,9 @@ func (f *filterAttributes) read(key string, value []byte) {
 	case "filterUnits":
 		f.units = string(value)
 	case "width":
-		f.width = string(value)
+		f.width = value
 	case "height":
-		f.height = string(value)
+		f.height = value
 	}
 }
 
@@ -178,8 +178,8 @@ func (d *svgDocument) filterShare(element string, f filterAttributes) float64 {
 	if element != "filter" || f.units != "userSpaceOnUse" || d.scaled || box[2] <= 0 || box[3] <= 0 {
 		return 1
 	}
-	width, wok := svgLength(f.width)
-	height, hok := svgLength(f.height)
+	width, wok := svgLength(string(f.width))
+	height, hok := svgLength(string(f.height))
 	if !wok || !hok {
 		return 1
 	}

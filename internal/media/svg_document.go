@@ -17,6 +17,7 @@ type svgDocument struct {
 	ids      map[string]int32   // the first node of a name; others hang on its same
 	classes  map[string][]int32 // elements that have the class
 	styles   []svgStyle
+	names    map[string]string // of elements and classes, each held once
 	entities map[string]string
 	embedded float64 // pixels that embedded pictures may still have
 
@@ -91,7 +92,7 @@ func (d *svgDocument) element(token svgToken, open []svgFrame) ([]svgFrame, erro
 		return nil, broken(SVG, "it has two root elements")
 	}
 	index := int32(len(d.nodes))
-	d.nodes = append(d.nodes, svgNode{name: localName(token.name), share: 1})
+	d.nodes = append(d.nodes, svgNode{name: d.held(localName(token.name)), share: 1})
 	if err := d.attributes(index, token.attributes); err != nil {
 		return nil, err
 	}
@@ -127,19 +128,20 @@ func (d *svgDocument) attributes(index int32, text []byte) error {
 		if bytes.IndexByte(raw, '&') >= 0 {
 			value = d.unescape(raw)
 		}
-		switch key {
+		switch string(key) {
 		case "id":
 			d.name(index, string(value))
 		case "class":
-			for _, class := range strings.Fields(string(value)) {
-				d.classes[class] = append(d.classes[class], index)
+			for class := range bytes.FieldsSeq(value) {
+				name := d.held(class)
+				d.classes[name] = append(d.classes[name], index)
 			}
 		case "href":
 			if err := d.href(node, value); err != nil {
 				return err
 			}
 		case "width", "height", "viewBox":
-			d.size(index, key, string(value))
+			d.size(index, string(key), value)
 		}
 		filter.read(key, value)
 		if err := node.addURLs(value); err != nil {
@@ -162,18 +164,28 @@ func (d *svgDocument) name(index int32, id string) {
 	d.ids[id] = index
 }
 
+// held gives name as a string that is allocated once a document.
+func (d *svgDocument) held(name []byte) string {
+	if text, ok := d.names[string(name)]; ok {
+		return text
+	}
+	text := string(name)
+	d.names[text] = text
+	return text
+}
+
 // size notes the attributes that make the natural size.
-func (d *svgDocument) size(index int32, key, value string) {
+func (d *svgDocument) size(index int32, key string, value []byte) {
 	if index != 0 {
 		return
 	}
 	switch key {
 	case "width":
-		d.width = value
+		d.width = string(value)
 	case "height":
-		d.height = value
+		d.height = string(value)
 	case "viewBox":
-		fields := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r <= ' ' })
+		fields := strings.FieldsFunc(string(value), func(r rune) bool { return r == ',' || r <= ' ' })
 		for i := range min(len(fields), 4) {
 			d.viewBox[i], _ = parseFinite(fields[i])
 		}

@@ -187,11 +187,8 @@ func attribute(attributes []byte) (name, value, rest []byte, ok bool) {
 }
 
 // localName cuts a namespace prefix off.
-func localName(name []byte) string {
-	if colon := bytes.LastIndexByte(name, ':'); colon >= 0 {
-		name = name[colon+1:]
-	}
-	return string(name)
+func localName(name []byte) []byte {
+	return name[bytes.LastIndexByte(name, ':')+1:]
 }
 
 // utf8Text drops a byte order mark and turns UTF-16 into UTF-8, so that the

@@ -13,29 +13,31 @@ type svgStyle struct {
 	selectors string
 }
 
-// stylesheet notes the references of a style element's rules.
+// anySelector stands for selectors that are not understood.
+const anySelector = "*"
+
+// stylesheet notes the references of a style element's rules. Where escapes
+// could hide what is a selector and what is not, rules apply to everything.
 func (d *svgDocument) stylesheet(raw []byte) error {
-	css := cssUnescape(raw)
-	lower := bytes.ToLower(css)
-	if bytes.Contains(lower, []byte("@import")) && bytes.Contains(lower, []byte("data:")) {
+	if importsData(cssUnescape(raw)) {
 		return svgRefusal("imports a stylesheet that is written into the link")
 	}
-	selectors := ""
-	for len(css) > 0 {
-		end := bytes.IndexAny(css, "{}")
-		if end < 0 {
-			end = len(css) - 1
-		}
-		part, mark := css[:end+1], css[end]
-		css = css[end+1:]
+	doubtful := bytes.IndexByte(raw, '\\') >= 0
+	selectors := anySelector
+	for len(raw) > 0 {
+		text, mark, rest := cssBlock(raw)
+		raw = rest
 		if mark == '{' {
-			selectors = string(part[:end])
+			selectors = string(text[bytes.LastIndexByte(text, ';')+1:]) // behind @import and @charset
 			continue
+		}
+		if doubtful {
+			selectors = anySelector
 		}
 		if strings.Contains(selectors, "@font-face") {
 			continue // fonts are never loaded from a document
 		}
-		targets, err := cssURLs(part)
+		targets, err := cssURLs(text)
 		if err != nil {
 			return err
 		}
@@ -47,6 +49,55 @@ func (d *svgDocument) stylesheet(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// importsData tells whether an @import names a data: URI. A statement ends at
+// its semicolon, and one in a data: URI stands behind its scheme.
+func importsData(css []byte) bool {
+	css = bytes.ToLower(css)
+	for {
+		_, after, found := bytes.Cut(css, []byte("@import"))
+		if !found {
+			return false
+		}
+		statement, rest, _ := bytes.Cut(after, []byte(";"))
+		if bytes.Contains(statement, []byte("data:")) {
+			return true
+		}
+		css = rest
+	}
+}
+
+// cssBlock takes the text up to the next brace that is one: not in a comment,
+// a string or a bare url(). Comments are left out of the text.
+func cssBlock(css []byte) (text []byte, mark byte, rest []byte) {
+	for i := 0; i < len(css); {
+		length := 1
+		switch {
+		case bytes.HasPrefix(css[i:], []byte("/*")):
+			i += 2 + skipPast(css[i+2:], []byte("*/"))
+			continue
+		case css[i] == '"' || css[i] == '\'':
+			length = 1 + skipPast(css[i+1:], css[i:i+1])
+		case len(css)-i >= 4 && bytes.EqualFold(css[i:i+4], []byte("url(")):
+			length = cssURLLength(css[i:])
+		case css[i] == '{' || css[i] == '}':
+			return text, css[i], css[i+1:]
+		}
+		text = append(text, css[i:i+length]...)
+		i += length
+	}
+	return text, '}', nil
+}
+
+// cssURLLength is the length of url( alone when a string follows, else of all
+// up to its closing bracket.
+func cssURLLength(css []byte) int {
+	inner := bytes.TrimLeft(css[4:], " \t\r\n\f")
+	if len(inner) > 0 && (inner[0] == '"' || inner[0] == '\'') {
+		return 4
+	}
+	return 4 + skipPast(css[4:], []byte(")"))
 }
 
 // applyStyles gives every element the references of the rules that may match
@@ -61,6 +112,9 @@ func (d *svgDocument) applyStyles() error {
 	}
 	budget := 8 * d.limits.SVGNodes
 	for _, style := range d.styles {
+		if d.onlyGradients(style.target) {
+			continue // looked up, not drawn
+		}
 		for selector := range strings.SplitSeq(style.selectors, ",") {
 			kind, name := lastSelector(selector)
 			matches := tags[name]
@@ -81,6 +135,16 @@ func (d *svgDocument) applyStyles() error {
 		}
 	}
 	return nil
+}
+
+// onlyGradients tells whether a name stands for nothing that is drawn.
+func (d *svgDocument) onlyGradients(id string) bool {
+	for _, index := range d.named(id) {
+		if name := d.nodes[index].name; name != "linearGradient" && name != "radialGradient" {
+			return false
+		}
+	}
+	return true
 }
 
 // lastSelector gives one simple selector that everything matched by a complex

@@ -10,7 +10,7 @@ import (
 	"encoding/pem"
 	"image"
 	_ "image/jpeg" // decodes what the server answers
-	_ "image/png"
+	"image/png"
 	"math/big"
 	"net"
 	"net/http"
@@ -187,4 +187,35 @@ func TestWarningsAndSecretsInTheLog(t *testing.T) {
 	if strings.Contains(s.log.String(), "very-secret-word") || strings.Contains(s.log.String(), "visible-id") {
 		t.Error("a secret is in the log")
 	}
+}
+
+func TestAClientThatTakesNothingIsDropped(t *testing.T) {
+	// Noise does not compress, so the answer is larger than all buffers of the
+	// system on the way.
+	root, noise := pictures(t), image.NewNRGBA(image.Rect(0, 0, 2400, 1600))
+	if _, err := rand.Read(noise.Pix); err != nil {
+		t.Fatal(err)
+	}
+	var encoded bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&encoded, noise); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "noise.png", encoded.Bytes())
+	s := start(t, nil, "serve", "--listen", "127.0.0.1:0", "--source-root", root, "--stall-timeout", "1s")
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	if err := connection.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	_, err = connection.Write([]byte("GET /assets/noise.png?format=png HTTP/1.1\r\nHost: x\r\n\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := s.wait(t, `"path":"/assets/noise.png"`); !strings.Contains(line, `"broken":true`) {
+		t.Errorf("access line = %s, want a broken answer", line)
+	}
+	assertPicture(t, get(t, s.url+"/assets/a.jpg?sizes=30x0&format=jpeg"), "jpeg", 30, 20)
 }

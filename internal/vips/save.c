@@ -70,8 +70,11 @@ save_png(VipsImage *image, const SpwOutput *output, VipsTarget *target)
 }
 
 static int
-save_webp(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+save_webp(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
 {
+	/* Metadata and animations need libvips' hand with the container. */
+	if (output->keep == 0 && vips_image_get_page_height(image) == image->Ysize)
+		return spw_save_webp_still(job, image, output, quality, target);
 	return vips_webpsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "effort",
 		output->effort, NULL);
 }
@@ -115,7 +118,7 @@ save_tiff(VipsImage *image, const SpwOutput *output, VipsTarget *target)
 }
 
 static int
-save_format(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
+save_format(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
 {
 	switch (output->format) {
 	case SPW_JPEG:
@@ -123,7 +126,7 @@ save_format(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *
 	case SPW_PNG:
 		return save_png(image, output, target);
 	case SPW_WEBP:
-		return save_webp(image, output, quality, target);
+		return save_webp(job, image, output, quality, target);
 	case SPW_AVIF:
 		return save_avif(image, output, quality, target);
 	case SPW_GIF:
@@ -148,14 +151,14 @@ typedef struct {
 } Encoded;
 
 static int
-encode(VipsImage *image, const SpwOutput *output, int quality, Encoded *encoded)
+encode(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, Encoded *encoded)
 {
 	VipsTarget *target = vips_target_new_to_memory();
 	int result;
 
 	if (!target)
 		return -1;
-	result = save_format(image, output, quality, target);
+	result = save_format(job, image, output, quality, target);
 	if (!result) {
 		encoded->data = vips_target_steal(target, &encoded->length);
 		encoded->quality = quality;
@@ -219,7 +222,7 @@ search(SpwJob *job, VipsImage *image, const SpwOutput *output, Encoded *best)
 
 		if (n == MOST_ENCODES - 1 && fits == 0)
 			quality = 1;
-		if (spw_cancelled(job) || encode(image, output, quality, &trial))
+		if (spw_cancelled(job) || encode(job, image, output, quality, &trial))
 			return -1;
 		if ((double) trial.length <= budget) {
 			fits = quality;
@@ -253,7 +256,7 @@ static int
 save_streaming(Sink *sink, VipsImage *image)
 {
 	VipsTarget *target = stream_target(sink);
-	int result = save_format(image, sink->output, sink->output->quality, target);
+	int result = save_format(sink->job, image, sink->output, sink->output->quality, target);
 
 	g_object_unref(target);
 	if (!result)

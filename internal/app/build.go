@@ -143,7 +143,7 @@ func edgeConfig(c settings.Config) (httpapi.Config, error) {
 // edgeFaults are those the edge finds in its part of the settings. Faults of
 // the keys are Validate's to tell.
 func edgeFaults(c settings.Config) error {
-	c.Signing.SignatureKeyFile, c.Signing.SignatureKeys = "", nil
+	c.SignatureKeyFile, c.SignatureKeys = "", nil
 	if len(c.Presets) == 0 {
 		c.PresetsOnly = false
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -47,7 +48,7 @@ func (p *program) run(ctx context.Context) error {
 	}
 	p.drain(ctx)
 	for range waiting {
-		<-ended
+		failure = errors.Join(failure, <-ended)
 	}
 	return failure
 }

@@ -75,7 +75,7 @@ func (p picture) query() url.Values {
 }
 
 // Run converts every file it can and fails when there was one it could not.
-func (c *convertCommand) Run(s *session) error {
+func (c *convertCommand) Run(ctx context.Context, s *session) error {
 	config, err := c.config()
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (c *convertCommand) Run(s *session) error {
 	for _, fault := range faults {
 		report.add(fault)
 	}
-	c.convertAll(s.ctx, &converter{local, request, c.Out, newNames(work)}, work, report)
-	return report.close(s.ctx)
+	c.convertAll(ctx, &converter{local, request, c.Out, newNames(work)}, work, report)
+	return report.close(ctx)
 }
 
 // convertAll keeps all jobs busy until the files are done or ctx ends.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -58,13 +59,13 @@ var libvipsPackages = map[string]string{"apt-get": "libvips42 libheif1", "brew":
 
 // Run prints the diagnosis. It fails only when pictures cannot be served at
 // all; tools that are not there are told, because not everybody needs them.
-func (c *doctorCommand) Run(s *session) error {
-	d := diagnose(s)
-	print := d.print
+func (c *doctorCommand) Run(ctx context.Context, s *session) error {
+	d := diagnose(ctx)
+	show := d.show
 	if c.JSON {
-		print = func(w io.Writer) error { return writeJSON(w, d) }
+		show = func(w io.Writer) error { return writeJSON(w, d) }
 	}
-	if err := print(s.Stdout); err != nil {
+	if err := show(s.Stdout); err != nil {
 		return err
 	}
 	if !d.Libvips.serves() {
@@ -73,7 +74,7 @@ func (c *doctorCommand) Run(s *session) error {
 	return nil
 }
 
-func diagnose(s *session) diagnosis {
+func diagnose(ctx context.Context) diagnosis {
 	facts := machine.Seen()
 	d := diagnosis{
 		Build: app.ReadBuild(),
@@ -84,7 +85,7 @@ func diagnose(s *session) diagnosis {
 	}
 	d.Libvips = examine(app.Codecs())
 	for _, t := range tools() {
-		d.Tools = append(d.Tools, t.look(s.ctx))
+		d.Tools = append(d.Tools, t.look(ctx))
 	}
 	d.Missing = d.findMissing()
 	return d
@@ -126,7 +127,7 @@ func (d diagnosis) findMissing() []missing {
 	return list
 }
 
-func (d diagnosis) print(w io.Writer) error {
+func (d diagnosis) show(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "spillway\t%s\t%s\n", d.Build.Version, d.Build.Platform)
 	_, _ = fmt.Fprintf(table, "libvips\t%s\n", orDash(d.Libvips.Version+d.Libvips.Fault))
@@ -144,10 +145,10 @@ func (d diagnosis) print(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	return d.printMissing(w)
+	return d.showMissing(w)
 }
 
-func (d diagnosis) printMissing(w io.Writer) error {
+func (d diagnosis) showMissing(w io.Writer) error {
 	if len(d.Missing) == 0 {
 		_, err := fmt.Fprintln(w, "\nnothing is missing")
 		return err

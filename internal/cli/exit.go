@@ -20,14 +20,14 @@ const (
 // errSilent is a failure whose story the command has already told.
 var errSilent = errors.New("failed")
 
-// Interrupted is the cause of a context that a signal ended.
-type Interrupted struct{ Signal os.Signal }
+// InterruptedError is the cause of a context that a signal ended.
+type InterruptedError struct{ Signal os.Signal }
 
 // Error names the signal.
-func (i Interrupted) Error() string { return "stopped by signal: " + i.Signal.String() }
+func (i InterruptedError) Error() string { return "stopped by signal: " + i.Signal.String() }
 
 // ExitCode is what a shell expects of a process that a signal ended.
-func (i Interrupted) ExitCode() int {
+func (i InterruptedError) ExitCode() int {
 	if number, ok := i.Signal.(syscall.Signal); ok {
 		return exitSignal + int(number)
 	}
@@ -36,7 +36,7 @@ func (i Interrupted) ExitCode() int {
 
 // exitCode maps an error to an exit code, the only place that does.
 func exitCode(ctx context.Context, err error) int {
-	if interrupted, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+	if interrupted, ok := errors.AsType[InterruptedError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		return interrupted.ExitCode()
 	}
 	if isUsage(err) {

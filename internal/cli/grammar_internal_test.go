@@ -17,7 +17,7 @@ import (
 // parse reads a command line without running it.
 func parse(t *testing.T, environ []string, args ...string) (*grammar, *kong.Kong) {
 	t.Helper()
-	s := &session{System: System{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), Environ: environ}, ctx: t.Context()}
+	s := &session{System{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), Environ: environ}}
 	g := &grammar{}
 	parser, err := newParser(s, g, func(int) { t.Error("the parser wants to exit") })
 	if err != nil {

@@ -25,16 +25,12 @@ func terminal(w io.Writer) bool {
 }
 
 // session is one run of the program, as the commands see it.
-type session struct {
-	System
-	ctx context.Context
-}
+type session struct{ System }
 
 // Main runs one command line and gives the exit code of the process. It
 // returns early, with work stopped, when ctx ends.
 func Main(ctx context.Context, args []string, system System) int {
-	s := &session{System: system, ctx: ctx}
-	err := run(s, args)
+	err := run(ctx, &session{system}, args)
 	if err == nil {
 		return exitOK
 	}
@@ -46,7 +42,7 @@ func Main(ctx context.Context, args []string, system System) int {
 	return exitCode(ctx, err)
 }
 
-func run(s *session, args []string) error {
+func run(ctx context.Context, s *session, args []string) error {
 	shown := false
 	parser, err := newParser(s, &grammar{}, func(int) { shown = true })
 	if err != nil {
@@ -61,7 +57,8 @@ func run(s *session, args []string) error {
 	if err != nil {
 		return hint(err)
 	}
-	return command.Run(s)
+	command.BindTo(ctx, (*context.Context)(nil))
+	return command.Run()
 }
 
 // hint tells where help is, for mistakes on the command line only.

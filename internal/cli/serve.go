@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 
@@ -15,7 +16,9 @@ type serveCommand struct {
 }
 
 // Run serves.
-func (c *serveCommand) Run(s *session) error { return c.serve(s, app.Serve) }
+func (c *serveCommand) Run(ctx context.Context, s *session) error {
+	return c.serve(ctx, s, app.Serve)
+}
 
 // upCommand is serve with a playground and demo pictures.
 type upCommand struct {
@@ -23,9 +26,9 @@ type upCommand struct {
 }
 
 // Run serves the playground, too.
-func (c *upCommand) Run(s *session) error { return c.serve(s, app.Up) }
+func (c *upCommand) Run(ctx context.Context, s *session) error { return c.serve(ctx, s, app.Up) }
 
-func (c *serveCommand) serve(s *session, role app.Role) error {
+func (c *serveCommand) serve(ctx context.Context, s *session, role app.Role) error {
 	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
 	if err := app.Check(config); err != nil {
@@ -33,7 +36,7 @@ func (c *serveCommand) serve(s *session, role app.Role) error {
 	}
 	log := app.NewLogger(config.Observing, s.Stdout, terminal(s.Stdout))
 	c.warn(log)
-	return app.Run(s.ctx, config, role, log)
+	return app.Run(ctx, config, role, log)
 }
 
 // warn logs what is odd about the layers but no fault.

@@ -8,7 +8,7 @@ import (
 )
 
 // WithSignals gives a context that ends at the first SIGINT or SIGTERM, with
-// Interrupted as its cause, so that work can be brought to an orderly end. The
+// InterruptedError as its cause, so that work can be brought to an orderly end. The
 // second signal calls exit at once, for a user who does not want to wait.
 // stop gives the signals back to the system.
 func WithSignals(parent context.Context, exit func(code int)) (ctx context.Context, stop func()) {
@@ -21,10 +21,10 @@ func WithSignals(parent context.Context, exit func(code int)) (ctx context.Conte
 			select {
 			case s := <-signals:
 				if ctx.Err() != nil {
-					exit(Interrupted{s}.ExitCode())
+					exit(InterruptedError{s}.ExitCode())
 					return
 				}
-				cancel(Interrupted{s})
+				cancel(InterruptedError{s})
 			case <-stopped:
 				return
 			}

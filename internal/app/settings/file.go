@@ -60,9 +60,7 @@ func (l *Loaded) readFile(path string) []error {
 	slices.SortFunc(keys, func(a, b string) int { return lines[a] - lines[b] })
 	var faults []error
 	for _, key := range keys {
-		for _, err := range l.readKey(key, values[key], place{path, lines}) {
-			faults = append(faults, err)
-		}
+		faults = append(faults, l.readKey(key, values[key], place{path, lines})...)
 	}
 	return faults
 }

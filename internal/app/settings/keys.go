@@ -62,14 +62,14 @@ func parseKey(line string) ([]byte, error) {
 	if digits, ok := strings.CutPrefix(line, "hex:"); ok {
 		key, err := hex.DecodeString(digits)
 		if err != nil {
-			return nil, errors.New("is not hexadecimal after hex:")
+			return nil, errors.New("has more than hexadecimal digits after its hex: prefix")
 		}
 		return key, nil
 	}
 	if letters, ok := strings.CutPrefix(line, "base64:"); ok {
 		key, err := base64.StdEncoding.DecodeString(letters)
 		if err != nil {
-			return nil, errors.New("is not base64 after base64:")
+			return nil, errors.New("is not base64 after its base64: prefix")
 		}
 		return key, nil
 	}

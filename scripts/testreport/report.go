@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,8 @@ type testName struct{ pkg, test string }
 // other in one stream, and writes what a person wants to see of them.
 type Report struct {
 	out     io.Writer
-	output  map[testName][]string // of tests that have not ended
+	begun   map[testName]bool     // tests that have not ended
+	output  map[testName][]string // theirs, in pieces
 	failed  []testName
 	skipped []testName
 	passed  int
@@ -37,7 +39,7 @@ type Report struct {
 
 // NewReport gives a Report that writes to out.
 func NewReport(out io.Writer) *Report {
-	return &Report{out: out, output: map[testName][]string{}}
+	return &Report{out: out, begun: map[testName]bool{}, output: map[testName][]string{}}
 }
 
 // Read takes events until the stream ends. A line that is not an event, which
@@ -72,17 +74,12 @@ func (r *Report) add(e event) {
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(r.out, e.Output)
+	case "run":
+		r.begun[name] = true
 	case "output":
 		r.keep(name, e.Output)
-	case "pass":
-		r.end(name, &r.passed)
-	case "skip":
-		if e.Test != "" {
-			r.skipped = append(r.skipped, name)
-		}
-		r.flush(name)
-	case "fail":
-		r.fail(name)
+	case "pass", "skip", "fail":
+		r.end(name, e.Action)
 	}
 }
 
@@ -98,12 +95,40 @@ func (r *Report) keep(name testName, output string) {
 	}
 }
 
-// end counts a passed test and shows of its output only the marked lines.
-func (r *Report) end(name testName, count *int) {
-	if name.test == "" {
-		return
+// end books how a test ended, or how a package did when name has no test.
+func (r *Report) end(name testName, action string) {
+	switch {
+	case name.test == "" && action == "fail":
+		r.failPackage(name.pkg)
+	case name.test == "": // whether a package passed is told by its tests
+	case action == "pass":
+		r.passed++
+		r.showSummaries(name)
+	case action == "skip":
+		r.skipped = append(r.skipped, name)
+		r.flush(name)
+	default:
+		r.failed = append(r.failed, name)
+		r.flush(name)
 	}
-	*count++
+	delete(r.begun, name)
+}
+
+// failPackage fails the tests that a crash or a time-out cut off, which have
+// no event of their own, or the package itself when no test can be named.
+func (r *Report) failPackage(pkg string) {
+	for name := range r.begun {
+		if name.pkg == pkg {
+			r.end(name, "fail")
+		}
+	}
+	if !slices.ContainsFunc(r.failed, func(name testName) bool { return name.pkg == pkg }) {
+		r.broken = append(r.broken, pkg)
+	}
+}
+
+// showSummaries shows the marked lines of a test that passed.
+func (r *Report) showSummaries(name testName) {
 	for _, line := range r.output[name] {
 		if _, summary, found := strings.Cut(line, summaryMark); found {
 			fmt.Fprint(r.out, summaryMark, summary)
@@ -112,42 +137,11 @@ func (r *Report) end(name testName, count *int) {
 	delete(r.output, name)
 }
 
-func (r *Report) fail(name testName) {
-	if name.test != "" {
-		r.failed = append(r.failed, name)
-		r.flush(name)
-		return
-	}
-	if !r.hasFailure(name.pkg) {
-		r.broken = append(r.broken, name.pkg)
-	}
-	r.flushPackage(name.pkg)
-}
-
-func (r *Report) hasFailure(pkg string) bool {
-	for _, name := range r.failed {
-		if name.pkg == pkg {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *Report) flush(name testName) {
 	for _, line := range r.output[name] {
 		fmt.Fprint(r.out, line)
 	}
 	delete(r.output, name)
-}
-
-// flushPackage shows what the tests had said that a crash or a time-out cut
-// off; such a test has no event of its own that ends it.
-func (r *Report) flushPackage(pkg string) {
-	for name := range r.output {
-		if name.pkg == pkg {
-			r.flush(name)
-		}
-	}
 }
 
 // Good tells whether tests ran and all of them passed, none skipped.
@@ -161,7 +155,7 @@ func (r *Report) Close() {
 		fmt.Fprintf(r.out, "failed: %s %s\n", name.pkg, name.test)
 	}
 	for _, pkg := range r.broken {
-		fmt.Fprintf(r.out, "failed: %s did not build, crashed or ran out of time\n", pkg)
+		fmt.Fprintf(r.out, "failed: %s did not build or could not be run\n", pkg)
 	}
 	for _, name := range r.skipped {
 		fmt.Fprintf(r.out, "skipped, which counts as a failure: %s %s\n", name.pkg, name.test)

@@ -75,8 +75,8 @@ func TestReport(t *testing.T) {
 			[]string{"undefined: x", "failed: m/e did not build", "1 passed, 1 failed, 0 skipped\n"}, nil,
 		},
 		{
-			"a crash is a failure that shows what was said before", onePass + crash, false,
-			[]string{"SIGSEGV", "failed: m/f did not build, crashed", "1 passed, 1 failed, 0 skipped\n"}, nil,
+			"a test that a crash cut off is named, and what it said is shown", onePass + crash, false,
+			[]string{"SIGSEGV", "failed: m/f TestF\n", "1 passed, 1 failed, 0 skipped\n"}, nil,
 		},
 		{
 			"no test at all is a failure", noTests, false,

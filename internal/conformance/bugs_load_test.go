@@ -22,7 +22,7 @@ func TestBugReport15_TemporarySpaceIsBoundedAndGivenBack(t *testing.T) {
 	put(t, root, "cut.png", testpictures.Truncate(testpictures.PNGOf(photo, 8, testpictures.PNGRGB, false), 0.7))
 	// Next to no memory for spools: everything goes through the disk.
 	s := start(t, withRoot(root), func(c *app.Config) { c.SpoolMemory, c.CacheMemory = 1<<20, 0 })
-	for i := range 6 {
+	for i := range 3 {
 		s.good(t, fmt.Sprintf("/assets/photo.jpg?format=png&crop=0,0,%d,1800", 2300+i))
 		if got := s.get(t, fmt.Sprintf("/assets/cut.png?format=png&sizes=%dx0", 2000+i)); got.status < 400 || got.status >= 500 {
 			t.Errorf("a truncated PNG answers %d", got.status)
@@ -69,9 +69,9 @@ func TestBugReport16_MemoryReachesAPlateau(t *testing.T) {
 		}
 		return statusBytes("VmRSS")
 	}
-	warm := round(12)
-	later := round(24)
-	t.Logf("summary: memory after 12 rounds of mixed load %d MiB, after 36 %d MiB", warm>>20, later>>20)
+	warm := round(8)
+	later := round(16)
+	t.Logf("summary: memory after 8 rounds of mixed load %d MiB, after 24 %d MiB", warm>>20, later>>20)
 	if grown := later - warm; grown > 96<<20 {
 		t.Errorf("resident memory grew from %d to %d MiB under steady load", warm>>20, later>>20)
 	}

@@ -59,7 +59,7 @@ func TestColours(t *testing.T) {
 			return color.NRGBA{c.G, c.R, c.B, c.A}
 		}), 1.5},
 		{"grey JPEG", testpictures.JPEG(testpictures.Grey(w, h), 95), mapped(scene, grey), 2},
-		{"JPEG with broken EXIF", testpictures.JPEG(scene, 95, testpictures.EXIFSegment(testpictures.BrokenEXIF())), scene, 2},
+		{"JPEG with broken EXIF", testpictures.JPEG(scene, 95, testpictures.EXIFSegment(testpictures.BrokenEXIF())), scene, 3},
 		{"TIFF", testpictures.TIFF(w, h, 1, 1), scene, 0.1},
 	} {
 		t.Run(tt.name+" comes out in the right colours", func(t *testing.T) {

@@ -149,8 +149,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, ".", goldenFile, append(data, '\n'))
-	} else if len(stored) != len(fresh) {
-		t.Errorf("%d pictures are stored, %d were made; run again with -update-golden and look at the difference", len(stored), len(fresh))
+	} else if len(stored) != len(goldenCases()) {
+		t.Errorf("%d pictures are stored, there are %d cases; run again with -update-golden and look at the difference", len(stored), len(goldenCases()))
 	}
 }
 

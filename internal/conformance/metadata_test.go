@@ -88,3 +88,24 @@ func TestMetadata(t *testing.T) {
 		})
 	}
 }
+
+// TestStrippedAnswersHoldNoMetadata looks at every format: what an encoder
+// makes up by itself is metadata too.
+func TestStrippedAnswersHoldNoMetadata(t *testing.T) {
+	exif := testpictures.EXIF{Orientation: 6, Artist: "Ada Example", Latitude: 52, Longitude: 13}.Bytes()
+	stored := testpictures.Stored(testpictures.Scene(90, 60), 6)
+	s := start(t, withFile(t, "in.jpg", testpictures.JPEG(stored, 90, testpictures.EXIFSegment(exif), testpictures.XMPSegment("rights"))))
+	for _, format := range []string{"jpeg", "png", "webp", "gif", "avif", "jxl"} {
+		t.Run("as "+format, func(t *testing.T) {
+			got := s.get(t, "/assets/in.jpg?sizes=60x0&format="+format)
+			if got.code() == "unsupported-output" {
+				return
+			}
+			for _, banned := range []string{"EXIF", "Exif", "eXIf", "xmpmeta", "XMP ", "Ada"} {
+				if bytes.Contains(got.body, []byte(banned)) {
+					t.Errorf("%q is in the %d bytes of the answer", banned, len(got.body))
+				}
+			}
+		})
+	}
+}

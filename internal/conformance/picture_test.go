@@ -11,6 +11,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"strings"
 	"testing"
 
 	"golang.org/x/image/tiff"
@@ -63,12 +64,48 @@ func still[R any](format string, file []byte, decode func(R) (image.Image, error
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", format, err)
 	}
+	if strings.HasPrefix(format, "webp") {
+		img = fromVideoRange(img)
+	}
 	return &picture{format: format, frames: []*image.NRGBA{toNRGBA(img)}}, nil
 }
+
+// fromVideoRange converts the YCbCr of a lossy WebP, which is that of video
+// (ITU-R BT.601, luma 16 to 235). Go takes it for that of JPEG.
+func fromVideoRange(img image.Image) image.Image {
+	alpha := func(int, int) uint8 { return 255 }
+	var samples *image.YCbCr
+	switch img := img.(type) {
+	case *image.YCbCr:
+		samples = img
+	case *image.NYCbCrA:
+		samples = &img.YCbCr
+		alpha = func(x, y int) uint8 { return img.A[img.AOffset(x, y)] }
+	default:
+		return img
+	}
+	out := image.NewNRGBA(samples.Rect)
+	for y := range samples.Rect.Dy() {
+		for x := range samples.Rect.Dx() {
+			c := samples.YCbCrAt(x, y)
+			luma, cb, cr := 1.16438*(float64(c.Y)-16), float64(c.Cb)-128, float64(c.Cr)-128
+			out.SetNRGBA(x, y, color.NRGBA{
+				clamp(luma + 1.59603*cr), clamp(luma - 0.39176*cb - 0.81297*cr), clamp(luma + 2.01723*cb), alpha(x, y),
+			})
+		}
+	}
+	return out
+}
+
+func clamp(v float64) uint8 { return uint8(max(0, min(255, v+0.5))) }
 
 func toNRGBA(img image.Image) *image.NRGBA {
 	if same, ok := img.(*image.NRGBA); ok && same.Rect.Min == (image.Point{}) {
 		return same
+	}
+	if rgba, ok := img.(*image.RGBA); ok && rgba.Opaque() && rgba.Rect.Min == (image.Point{}) {
+		// Without transparency the two are the same bytes.
+		return &image.NRGBA{Pix: rgba.Pix, Stride: rgba.Stride, Rect: rgba.Rect}
 	}
 	b := img.Bounds()
 	out := image.NewNRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))
@@ -109,6 +146,29 @@ func decodeGIF(file []byte) (*picture, error) {
 		}
 	}
 	return p, nil
+}
+
+// played is the picture as viewers play it: they show a frame of 10 ms or less
+// for 100 ms, and cannot tell frames that do not differ from one that stays.
+// Encoders of WebP use both facts.
+func (p *picture) played() *picture {
+	out := &picture{format: p.format, plays: p.plays}
+	for i, frame := range p.frames {
+		delay := 0
+		if i < len(p.delays) {
+			delay = p.delays[i]
+		}
+		if delay <= 10 {
+			delay = 100
+		}
+		last := len(out.frames) - 1
+		if last >= 0 && bytes.Equal(out.frames[last].Pix, frame.Pix) {
+			out.delays[last] += delay
+			continue
+		}
+		out.frames, out.delays = append(out.frames, frame), append(out.delays, delay)
+	}
+	return out
 }
 
 // gifPlays turns Go's loop count into how often the animation plays.

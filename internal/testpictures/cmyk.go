@@ -23,12 +23,12 @@ func CMYK(w, h int) *image.CMYK {
 // CMYKKind is how a JPEG stores four inks.
 type CMYKKind int
 
-// The kinds met in the wild. Adobe's programs store inks inverted and say so
-// only by the presence of their APP14 marker.
+// The kinds met in the wild. Adobe's programs store inks inverted, and say so
+// by nothing but the presence of their APP14 marker, if by that.
 const (
-	PlainCMYK CMYKKind = iota // no Adobe marker, inks as they are
-	AdobeCMYK                 // transform 0, inverted
+	AdobeCMYK CMYKKind = iota // transform 0, inverted
 	AdobeYCCK                 // transform 2: the three colours as YCbCr, all inverted
+	PlainCMYK                 // no marker, inverted all the same, as browsers take it
 )
 
 // CMYKJPEG encodes inks as a baseline JPEG of four components without
@@ -136,9 +136,7 @@ func (e *cmykEncoder) sample(x, y, band int) float64 {
 	c := e.img.CMYKAt(x, y)
 	inks := [4]uint8{c.C, c.M, c.Y, c.K}
 	switch {
-	case e.kind == PlainCMYK:
-		return float64(inks[band])
-	case e.kind == AdobeCMYK || band == 3:
+	case e.kind != AdobeYCCK || band == 3:
 		return float64(255 - inks[band])
 	}
 	// A decoder turns YCbCr to RGB, takes that as inverted inks and inverts

@@ -6,6 +6,8 @@ type Findings struct {
 	// Width, Height and Frames as far as they were seen; 0 where not. They
 	// are of the largest picture in the file, which need not be the one shown.
 	Width, Height, Frames int
+	// Metadata counts the inflated bytes of compressed profiles and texts.
+	Metadata int64
 	// Subsampled is true when a JPEG's chroma has half the size both ways.
 	Subsampled bool
 	// FilterWork is the cost of an SVG's filters for each pixel that is

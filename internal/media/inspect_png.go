@@ -14,7 +14,7 @@ func examinePNG(src []byte, limits Limits) (Findings, error) {
 	if !bytes.HasPrefix(src, []byte(pngSignature)) {
 		return found, broken(PNG, "it does not begin with a PNG signature")
 	}
-	inflated, data := int64(0), false
+	data := false
 	for at := len(pngSignature); ; {
 		if at+12 > len(src) {
 			return found, truncated(PNG, len(src))
@@ -43,11 +43,11 @@ func examinePNG(src []byte, limits Limits) (Findings, error) {
 			}
 			return found, nil
 		case "iCCP", "zTXt", "iTXt":
-			size, err := inflatedSize(pngCompressed(kind, body), limits.Metadata-inflated)
+			size, err := inflatedSize(pngCompressed(kind, body), limits.Metadata-found.Metadata)
 			if err != nil {
 				return found, Errorf(CodeMetadata, "The profile and text of the png file hold more than %d bytes.", limits.Metadata)
 			}
-			inflated += size
+			found.Metadata += size
 		}
 	}
 }

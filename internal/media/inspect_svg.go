@@ -17,6 +17,8 @@ const (
 	// maxSVGSide is the largest natural side of a drawing in pixels. Nothing
 	// real is larger, and some renderers allocate by it.
 	maxSVGSide = 100_000
+	// maxUTF16 bounds what is converted, which takes several copies.
+	maxUTF16 = 8 << 20
 	// maxFilterWork bounds filter operations times pixels: about ten seconds
 	// of librsvg, which cannot be stopped while it renders.
 	maxFilterWork = 1.5e9
@@ -43,12 +45,15 @@ func measureSVG(src []byte, limits Limits, level int) (svgCost, Findings, error)
 	if err != nil {
 		return svgCost{}, Findings{}, err
 	}
+	if len(plain) > maxUTF16 && isUTF16(plain) {
+		return svgCost{}, Findings{}, svgRefusal("is written in UTF-16 and longer than %d bytes", maxUTF16)
+	}
 	text, ok := utf8Text(plain)
 	if !ok {
 		return svgCost{}, Findings{}, Errorf(CodeUnsupported, "The source is not an SVG.")
 	}
 	doc := svgDocument{limits: limits, level: level, ids: map[string]int32{}, classes: map[string][]int32{}, names: map[string]string{}}
-	doc.embedded = float64(limits.Pixels)
+	doc.embedded, doc.budget = float64(limits.Pixels), 8*limits.SVGNodes
 	if err := doc.read(text); err != nil {
 		return svgCost{}, Findings{}, err
 	}
@@ -61,7 +66,8 @@ func measureSVG(src []byte, limits Limits, level int) (svgCost, Findings, error)
 	if err != nil {
 		return svgCost{}, found, err
 	}
-	found.FilterWork = cost.work
+	found.FilterWork, found.Metadata = cost.work, limits.Metadata-doc.limits.Metadata
+	cost.pixels = float64(limits.Pixels) - doc.embedded
 	return cost, found, checkFilterWork(cost.work, float64(width)*float64(height))
 }
 
@@ -74,7 +80,7 @@ func checkFilterWork(work, area float64) error {
 }
 
 // embed checks a data: URI that an element draws. The pictures of a document
-// share one pixel limit; a damaged one is the renderer's to leave out.
+// share the limits of pixels and metadata; a damaged one is the renderer's to leave out.
 func (d *svgDocument) embed(uri []byte) (svgCost, error) {
 	data, ok := dataURI(uri)
 	if !ok {
@@ -82,21 +88,35 @@ func (d *svgDocument) embed(uri []byte) (svgCost, error) {
 	}
 	format := Sniff(data)
 	if format == SVG {
-		if d.level >= 2 {
-			return svgCost{}, svgRefusal("holds drawings within drawings within drawings")
-		}
-		cost, _, err := measureSVG(data, d.limits, d.level+1)
-		return cost, err
+		return d.embedDrawing(data)
 	}
 	limits := d.limits
-	limits.Pixels = max(int64(d.embedded), 1)
+	limits.Pixels = max(int64(d.embedded), 0)
 	found, err := Examine(data, format, limits)
 	var fault *Error
 	if errors.As(err, &fault) && fault.Code != CodeDecodeFailed && fault.Code != CodeUnsupported {
 		return svgCost{}, Wrap(fault.Code, fault, "The SVG embeds a picture that exceeds a limit: %s", fault.Detail)
 	}
 	d.embedded -= found.pixels()
+	d.limits.Metadata -= found.Metadata
 	return svgCost{}, nil
+}
+
+// embedDrawing measures a drawing within this one. It takes its share of the
+// same limits.
+func (d *svgDocument) embedDrawing(src []byte) (svgCost, error) {
+	if isGzip(src) {
+		return svgCost{}, svgRefusal("embeds a compressed drawing")
+	}
+	if d.level >= 2 {
+		return svgCost{}, svgRefusal("holds drawings within drawings within drawings")
+	}
+	limits := d.limits
+	limits.Pixels = max(int64(d.embedded), 0)
+	cost, found, err := measureSVG(src, limits, d.level+1)
+	d.embedded -= cost.pixels
+	d.limits.Metadata -= found.Metadata
+	return cost, err
 }
 
 // dataURI decodes data:[type][;base64],payload.
@@ -105,18 +125,25 @@ func dataURI(uri []byte) ([]byte, bool) {
 	if !ok || !hasDataScheme(head) {
 		return nil, false
 	}
-	text := string(payload)
-	if plain, err := url.PathUnescape(text); err == nil {
-		text = plain
+	if bytes.IndexByte(payload, '%') >= 0 {
+		if plain, err := url.PathUnescape(string(payload)); err == nil {
+			payload = []byte(plain)
+		}
 	}
 	if !bytes.HasSuffix(bytes.ToLower(bytes.TrimSpace(head)), []byte("base64")) {
-		return []byte(text), true
+		return payload, true
 	}
-	if fragment := strings.IndexByte(text, '#'); fragment >= 0 {
-		text = text[:fragment]
+	coded := make([]byte, 0, len(payload))
+	for _, c := range payload {
+		switch {
+		case c == '#' || c == '=':
+			data, _ := base64.RawStdEncoding.AppendDecode(nil, coded)
+			return data, true
+		case c > ' ':
+			coded = append(coded, c)
+		}
 	}
-	text = strings.TrimRight(strings.Join(strings.Fields(text), ""), "=")
-	data, _ := base64.RawStdEncoding.DecodeString(text) // keeps what comes before a fault
+	data, _ := base64.RawStdEncoding.AppendDecode(nil, coded) // keeps what comes before a fault
 	return data, true
 }
 

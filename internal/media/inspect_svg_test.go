@@ -64,6 +64,7 @@ func TestInspectAcceptsSVG(t *testing.T) {
 
 func TestInspectRefusesSVG(t *testing.T) {
 	bomb := []byte(pngHead + ihdr(30000, 30000, "\x01\x00\x00\x00\x00") + chunk("IDAT", "x") + chunk("IEND", ""))
+	large := []byte(pngHead + ihdr(7000, 7000, "\x01\x00\x00\x00\x00") + chunk("IDAT", "x") + chunk("IEND", ""))
 	tens := strings.Repeat(`<use xlink:href="#a%[2]d"/>`, 10)
 	deep := chain(150, `<g id="a%d"><use xlink:href="#a%d"/></g>`)
 	tests := []struct {
@@ -116,6 +117,12 @@ func TestInspectRefusesSVG(t *testing.T) {
 		{"filters on all of a large drawing", `<svg width="4000" height="4000"><filter id="f"><feTurbulence numOctaves="50"/></filter><rect filter="url(#f)"/></svg>`, media.CodeSVG},
 		{"a filter of large radius", drawing(`<filter id="f"><feMorphology radius="400"/></filter><rect filter="url(#f)"/>`), media.CodeSVG},
 		{"filters on many elements by a class", drawing(`<style>.a{filter:url(#f)}</style><filter id="f"><feDisplacementMap/></filter>`, strings.Repeat(`<rect class="a"/>`, 3000)), media.CodeSVG},
+		{"embedded pictures that are too many together", drawing(strings.Repeat(`<image xlink:href="`+data("image/png", large)+`"/>`, 3)), media.CodePixels},
+		{"embedded pictures in embedded drawings that are too many together", drawing(strings.Repeat(`<image href="`+data("image/svg+xml", []byte(drawing(`<image href="`, data("image/png", large), `"/>`)))+`"/>`, 3)), media.CodePixels},
+		{"an embedded compressed drawing", drawing(`<image href="`, data("image/svg+xml", []byte(gzipped(t, drawing()))), `"/>`), media.CodeSVG},
+		{"more references than elements could need", drawing(`<g style="`, strings.Repeat("a:url(#a);", 500000), `"/>`), media.CodeSVG},
+		{"more classes than elements could need", drawing(`<g class="`, strings.Repeat("a ", 500000), `"/>`), media.CodeSVG},
+		{"many names that are one", drawing(strings.Repeat(`<g id="a"/>`, 20000), `<g style="`, strings.Repeat("a:url(#a);", 5), `"/>`), media.CodeSVG},
 		{"an embedded bomb", drawing(`<image xlink:href="`, data("image/png", bomb), `"/>`), media.CodePixels},
 		{"an embedded bomb without base64", drawing(`<image href="data:image/png,`, percented(bomb), `"/>`), media.CodePixels},
 	}

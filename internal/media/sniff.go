@@ -6,14 +6,19 @@ import (
 )
 
 // SniffLength is how many leading bytes Sniff needs to tell any format. An SVG
-// may hide its root behind a longer comment; then give it all there is.
-const SniffLength = 4096
+// may hide its root behind a longer comment: Sniff looks at up to sniffMost
+// bytes where it is given more.
+const (
+	SniffLength = 4096
+	sniffMost   = 64 << 10
+)
 
 // Sniff names the format of a file by its first bytes, and by nothing else:
 // not by a name, a declared type, or text further inside. It is Unknown for
 // all that Spillway does not read, HTML and video among them. A gzip stream is
 // SVG when its first inflated bytes are.
 func Sniff(head []byte) Format {
+	head = head[:min(len(head), sniffMost)]
 	for _, m := range magics {
 		if len(head) >= m.offset && bytes.HasPrefix(head[m.offset:], []byte(m.bytes)) {
 			return m.format

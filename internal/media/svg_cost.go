@@ -10,6 +10,8 @@ type svgCost struct {
 	nodes float64 // elements, references followed
 	depth int     // levels, references followed
 	work  float64 // filter operations per pixel
+	// pixels of embedded pictures, of a whole document only.
+	pixels float64
 }
 
 func (c svgCost) plus(other svgCost) svgCost {
@@ -67,6 +69,9 @@ func (d *svgDocument) walk(index int32, level int) (svgCost, error) {
 			return svgCost{}, err
 		}
 		total = total.plus(cost)
+		if err := d.checkNodes(total); err != nil {
+			return svgCost{}, err
+		}
 	}
 	total.nodes++
 	total.depth++

@@ -19,6 +19,7 @@ type svgDocument struct {
 	styles   []svgStyle
 	names    map[string]string // of elements and classes, each held once
 	entities map[string]string
+	budget   int     // references and classes that may still be noted
 	embedded float64 // pixels that embedded pictures may still have
 
 	width, height string // of the root
@@ -135,6 +136,9 @@ func (d *svgDocument) attributes(index int32, text []byte) error {
 			for class := range bytes.FieldsSeq(value) {
 				name := d.held(class)
 				d.classes[name] = append(d.classes[name], index)
+				if err := d.spend(1); err != nil {
+					return err
+				}
 			}
 		case "href":
 			if err := d.href(node, value); err != nil {
@@ -144,7 +148,11 @@ func (d *svgDocument) attributes(index int32, text []byte) error {
 			d.size(index, string(key), value)
 		}
 		filter.read(key, value)
+		before := len(node.refs)
 		if err := node.addURLs(value); err != nil {
+			return err
+		}
+		if err := d.spend(len(node.refs) - before); err != nil {
 			return err
 		}
 	}
@@ -162,6 +170,15 @@ func (d *svgDocument) name(index int32, id string) {
 		return
 	}
 	d.ids[id] = index
+}
+
+// spend takes n off the budget, which bounds what is not bounded by the number
+// of elements.
+func (d *svgDocument) spend(n int) error {
+	if d.budget -= n; d.budget < 0 {
+		return svgRefusal("has too many references and classes")
+	}
+	return nil
 }
 
 // held gives name as a string that is allocated once a document.

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// maxEntities is above what drawing programs declare, a dozen.
+const maxEntities = 32
+
 // doctype allows what drawing programs write: a public identifier, and an
 // internal subset with plain text entities. Everything that could expand,
 // fetch, or give elements attributes that are not in the text is refused.
@@ -45,8 +48,8 @@ func (d *svgDocument) doctype(raw []byte, ampersands int) error {
 			return svgRefusal("declares default attributes that refer to something")
 		}
 	}
-	if len(d.entities) > 100 || int64(longest)*int64(ampersands) > d.limits.Metadata {
-		return svgRefusal("declares entities that expand to more than %d bytes", d.limits.Metadata)
+	if len(d.entities) > maxEntities || int64(longest)*int64(ampersands) > d.limits.Metadata {
+		return svgRefusal("declares more than %d entities, or ones that expand to more than %d bytes", maxEntities, d.limits.Metadata)
 	}
 	return nil
 }

@@ -205,6 +205,16 @@ func utf8Text(b []byte) (text []byte, ok bool) {
 	return b, len(trimmed) > 0 && trimmed[0] == '<'
 }
 
+// isUTF16 tells what utf8Text would convert.
+func isUTF16(b []byte) bool {
+	for _, mark := range []string{"\xff\xfe", "<\x00", "\xfe\xff", "\x00<"} {
+		if bytes.HasPrefix(b, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
 func fromUTF16(b []byte, order binary.ByteOrder) []byte {
 	units := make([]uint16, len(b)/2)
 	for i := range units {

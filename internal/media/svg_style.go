@@ -23,18 +23,19 @@ func (d *svgDocument) stylesheet(raw []byte) error {
 		return svgRefusal("imports a stylesheet that is written into the link")
 	}
 	doubtful := bytes.IndexByte(raw, '\\') >= 0
-	selectors := anySelector
+	selectors, font := anySelector, false
 	for len(raw) > 0 {
 		text, mark, rest := cssBlock(raw)
 		raw = rest
 		if mark == '{' {
 			selectors = string(text[bytes.LastIndexByte(text, ';')+1:]) // behind @import and @charset
+			font = strings.Contains(selectors, "@font-face")
 			continue
 		}
 		if doubtful {
 			selectors = anySelector
 		}
-		if strings.Contains(selectors, "@font-face") {
+		if font {
 			continue // fonts are never loaded from a document
 		}
 		targets, err := cssURLs(text)
@@ -110,24 +111,18 @@ func (d *svgDocument) applyStyles() error {
 	for index, node := range d.nodes {
 		tags[node.name] = append(tags[node.name], int32(index))
 	}
-	budget := 8 * d.limits.SVGNodes
 	for _, style := range d.styles {
-		if d.onlyGradients(style.target) {
-			continue // looked up, not drawn
+		targets, drawn := d.drawn(style.target)
+		if err := d.spend(targets); err != nil {
+			return err
+		}
+		if !drawn {
+			continue // a gradient is looked up
 		}
 		for selector := range strings.SplitSeq(style.selectors, ",") {
-			kind, name := lastSelector(selector)
-			matches := tags[name]
-			switch kind {
-			case '.':
-				matches = d.classes[name]
-			case '#':
-				matches = d.named(name)
-			case '*':
-				matches = d.all()
-			}
-			if budget -= len(matches); budget < 0 {
-				return svgRefusal("has styles with too many references")
+			matches := d.matching(selector, tags)
+			if err := d.spend(1 + len(matches) + len(selector)/16); err != nil {
+				return err
 			}
 			for _, index := range matches {
 				d.nodes[index].refs = append(d.nodes[index].refs, style.target)
@@ -137,14 +132,29 @@ func (d *svgDocument) applyStyles() error {
 	return nil
 }
 
-// onlyGradients tells whether a name stands for nothing that is drawn.
-func (d *svgDocument) onlyGradients(id string) bool {
-	for _, index := range d.named(id) {
-		if name := d.nodes[index].name; name != "linearGradient" && name != "radialGradient" {
-			return false
-		}
+// matching gives the elements that a selector may match, and perhaps more.
+func (d *svgDocument) matching(selector string, tags map[string][]int32) []int32 {
+	kind, name := lastSelector(selector)
+	switch kind {
+	case '.':
+		return d.classes[name]
+	case '#':
+		return d.named(name)
+	case '*':
+		return d.all()
 	}
-	return true
+	return tags[name]
+}
+
+// drawn counts the elements of a name and tells whether one of them is drawn
+// where it is referred to.
+func (d *svgDocument) drawn(id string) (count int, drawn bool) {
+	for _, index := range d.named(id) {
+		name := d.nodes[index].name
+		drawn = drawn || name != "linearGradient" && name != "radialGradient"
+		count++
+	}
+	return count, drawn
 }
 
 // lastSelector gives one simple selector that everything matched by a complex
@@ -210,10 +220,8 @@ func cssURLs(value []byte) ([]string, error) {
 		if value[at+3] != '(' || !bytes.EqualFold(value[at:at+3], []byte("url")) {
 			continue
 		}
-		link := value[at+4:]
-		if end := bytes.IndexByte(link, ')'); end >= 0 {
-			link = link[:end]
-		}
+		link, _, _ := bytes.Cut(value[at+4:], []byte(")"))
+		at += len(link) + 3
 		link = bytes.Trim(link, " \t\r\n\f\"'")
 		switch {
 		case len(link) > 1 && link[0] == '#':

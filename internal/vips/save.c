@@ -160,8 +160,17 @@ encode(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, Enco
 		return -1;
 	result = save_format(job, image, output, quality, target);
 	if (!result) {
-		encoded->data = vips_target_steal(target, &encoded->length);
+		VipsBlob *blob = NULL;
+		const void *data;
+
+		/* The saver has ended the target, and libvips 8.14 moves the bytes to
+		 * its blob then: stealing them would be a crash.
+		 */
+		g_object_get(target, "blob", &blob, NULL);
+		data = vips_blob_get(blob, &encoded->length);
+		encoded->data = g_memdup2(data, encoded->length);
 		encoded->quality = quality;
+		vips_area_unref(VIPS_AREA(blob));
 	}
 	VIPS_UNREF(target);
 	return result;

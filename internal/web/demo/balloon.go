@@ -25,7 +25,7 @@ func balloon() *image.RGBA {
 	fill(img, shadow, box(0, 1180, balloonWidth, 118))
 	fill(img, ramp(envelopeInside), ellipse(balloonX, 893, 82, 22))
 	ropes(img)
-	fill(img, ramp(envelope), outline)
+	fill(img, envelope(reaches()), outline)
 	basket(img)
 	return img
 }
@@ -42,19 +42,45 @@ func outline(p *pen) {
 	p.ClosePath()
 }
 
-// reach is half the envelope's width at a row, near enough for the seams.
-func reach(y float32) float32 {
-	d := y - balloonY
-	if d < 0 {
-		return sqrt(max(balloonR*balloonR-d*d, 1))
+// reaches is half the envelope's width for each row, from its outline.
+func reaches() []float32 {
+	const r, k = balloonR, balloonR * .5522848
+	out := make([]float32, balloonHeight)
+	curves := [][4][2]float32{
+		{{0, -r}, {k, -r}, {r, -k}, {r, 0}},
+		{{r, 0}, {r, 190}, {136, 330}, {82, 438}},
+		{{82, 438}, {55, 452}, {27, 460}, {0, 466}},
 	}
-	t := clamp(d / 440)
-	return balloonR*(1-t)*(1-t)*(1+2*t)*.92 + 82*t*t*(3-2*t) + balloonR*.08*(1-t)
+	for _, c := range curves {
+		for i := range 2001 {
+			t := float32(i) / 2000
+			u := 1 - t
+			at := func(j int) float32 { return u*u*u*c[0][j] + 3*u*u*t*c[1][j] + 3*u*t*t*c[2][j] + t*t*t*c[3][j] }
+			if y := int(balloonY + at(1)); y >= 0 && y < balloonHeight {
+				out[y] = max(out[y], at(0), 1)
+			}
+		}
+	}
+	for y := balloonY + 438; y < balloonHeight; y++ {
+		out[y] = 82 // the mouth hangs below the last seam
+	}
+	return out
 }
 
-func envelope(x, y int) color.RGBA {
-	fx, fy := float32(x)+.5, float32(y)+.5
-	u := min(max((fx-balloonX)/reach(fy), -1), 1)
+// envelope paints with two samples across each pixel, as the seams are
+// nearly upright.
+func envelope(reach []float32) ramp {
+	return func(x, y int) color.RGBA {
+		var sum rgb
+		for i := range 2 {
+			sum = sum.add(cloth(float32(x)+(float32(i)+.5)/2, float32(y)+.5, reach[y]))
+		}
+		return sum.times(.5).rgba(255)
+	}
+}
+
+func cloth(fx, fy, reach float32) rgb {
+	u := min(max((fx-balloonX)/reach, -1), 1)
 	angle := float32(math.Asin(float64(u))) // longitude on the turned body
 	v := (angle/math.Pi+.5)*10 + .28
 	n := int(floor(v))
@@ -75,7 +101,7 @@ func envelope(x, y int) color.RGBA {
 	c = mix(c.times(.62), c, clamp(.28+1.05*light))
 	c = mix(c, hex(0x0d2f3d), .34*smooth(.35, 1, u))
 	c = c.screen(hex(0xfff0d0).times(.42 * exp(-9*(lx*lx+ly*ly*.7))))
-	return c.screen(hex(0xffb060).times(.22 * smooth(.72, 1, t) * (1 - u*u))).rgba(255)
+	return c.screen(hex(0xffb060).times(.22 * smooth(.72, 1, t) * (1 - u*u)))
 }
 
 func envelopeInside(_, y int) color.RGBA {

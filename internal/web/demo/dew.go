@@ -16,17 +16,17 @@ func dew() *image.RGBA {
 	img := shade(dewWidth, dewHeight, func(x, y int) rgb {
 		fx, fy := float32(x), float32(y)
 		c := gradient([]stop{{0, hex(0x0d2a2c)}, {.45, hex(0x1f5a4c)}, {.75, hex(0x3d7a4a)}, {1, hex(0x16352c)}}, fy/dewHeight+.25*(noise(fx/700, fy/500, 3)-.5))
-		glow := exp(-sqrt((fx-1280)*(fx-1280)+(fy-300)*(fy-300)) / 520)
-		c = c.screen(hex(0xffb45a).times(.62 * glow))
-		return grain(c.screen(light[y*dewWidth+x]), x, y)
+		glow := exp(-sqrt((fx-1280)*(fx-1280)+(fy-300)*(fy-300)) / 480)
+		c = c.screen(hex(0xd8c24a).times(.74 * glow))
+		return c.screen(light[y*dewWidth+x])
 	})
-	for i, s := range stems {
-		drawStem(img, s, i)
+	for _, s := range stems {
+		drawStem(img, s)
 	}
 	return img
 }
 
-var lights = []rgb{hex(0xffc46b), hex(0xff9d5c), hex(0xffe3a6), hex(0x9fe0a8), hex(0x63c7b2), hex(0xf07f6a), hex(0xd9f2c4)}
+var lights = []rgb{hex(0xffb02e), hex(0xff7a33), hex(0xffd966), hex(0x6fd86a), hex(0x2fc7a0), hex(0xf2574a), hex(0xb7e04f), hex(0xffc23d)}
 
 // disc adds one light: an even disc with a brighter rim, as a lens draws it.
 func disc(light []rgb, i int) {
@@ -34,7 +34,7 @@ func disc(light []rgb, i int) {
 	r := 18 + 96*h(0)*h(0)
 	cx, cy := dewWidth*(h(1)*1.1-.05), dewHeight*(.02+.96*pow(h(2), 1.25))
 	warm := exp(-sqrt((cx-1280)*(cx-1280)+(cy-300)*(cy-300)) / 700)
-	c := lights[int(h(3)*float32(len(lights)))].times((.10 + .34*h(4)) * (.4 + 1.1*warm) * (1.1 - r/190))
+	c := lights[int(h(3)*float32(len(lights)))].times((.14 + .42*h(4)) * (.45 + 1.1*warm) * (1.15 - r/170))
 	soft := 1.5 + 9*h(5)
 	for y := max(int(cy-r-soft), 0); y < min(int(cy+r+soft), dewHeight); y++ {
 		for x := max(int(cx-r-soft), 0); x < min(int(cx+r+soft), dewWidth); x++ {
@@ -71,7 +71,7 @@ func (s stem) at(t float32) (x, y, dx, dy float32) {
 	return x, y, dx * k, dy * k
 }
 
-func drawStem(img *image.RGBA, s stem, seed int) {
+func drawStem(img *image.RGBA, s stem) {
 	blade(img, s, 0, 1, hex(0x123c26))
 	blade(img, s, .12, .52, hex(0x2f7a3c))
 	blade(img, s, .30, .16, hex(0xb7dd7d))
@@ -82,7 +82,7 @@ func drawStem(img *image.RGBA, s stem, seed int) {
 		if dy < 0 {
 			dx, dy = -dx, -dy
 		}
-		drop(img, x-dy*side*.2, y+side, r, seed*10+i)
+		drop(img, x-dy*side*.2, y+side, r)
 	}
 }
 
@@ -110,7 +110,7 @@ func blade(img *image.RGBA, s stem, shift, share float32, c rgb) {
 
 // drop is a small lens: it shows the scene upside down, dark where the light
 // comes from and bright at the far side, with one hard highlight.
-func drop(img *image.RGBA, cx, cy, r float32, seed int) {
+func drop(img *image.RGBA, cx, cy, r float32) {
 	fill(img, glass(hex(0x06140f), 90), ellipse(cx+r*.10, cy+r*.16, r*1.04, r*1.04))
 	body := ramp(func(x, y int) color.RGBA {
 		dx, dy := (float32(x)+.5-cx)/r, (float32(y)+.5-cy)/r
@@ -125,5 +125,4 @@ func drop(img *image.RGBA, cx, cy, r float32, seed int) {
 		return mix(c, hex(0xffffff), .8*smooth(.09, .03, s)).rgba(255)
 	})
 	fill(img, body, ellipse(cx, cy, r, r*.97))
-	_ = seed
 }

@@ -30,40 +30,54 @@ func desertSky(x, y int) rgb {
 	c = mix(c, hex(0xf8efe4), .5*smooth(.5, .85, wisp)*smooth(520, 160, fy))
 	dx, dy := fx-880, fy-230
 	moon := smooth(47, 44.5, sqrt(dx*dx+dy*dy))
-	shadow := smooth(52, 40, sqrt((dx+22)*(dx+22)+(dy+14)*(dy+14)))
-	c = mix(c, hex(0xfbf7ee), moon*(1-.8*shadow)*.9)
-	return grain(c, x, y)
+	shadow := smooth(49, 43, sqrt((dx+22)*(dx+22)+(dy+14)*(dy+14)))
+	c = mix(c, hex(0xfbf7ee), moon*(1-shadow)*.92)
+	return c
 }
 
 func column(img *image.RGBA, x int) {
 	slant := (float32(x) - dunesWidth/2) / focal
-	seen, before := float32(dunesHeight), float32(0)
-	for z := float32(18); z < dunesFar && seen > 0; z *= 1 + .0022 {
+	seen, before, hidden := float32(dunesHeight), float32(0), false
+	for z := float32(18); z < dunesFar; z *= 1.003 {
 		row := dunesHorizon + (eyeHeight-duneHeight(slant*z, z))*focal/z
-		if row >= seen {
-			before = z
-			continue
+		if row < seen {
+			if hidden { // the nearer crest takes a part of its topmost pixel
+				blend(img, x, int(seen), sand(slant*z, z), seen-floor(seen))
+			}
+			paintSpan(img, x, slant, row, seen, before, z)
+			seen = row
 		}
-		paintSpan(img, x, slant, row, seen, before, z)
-		seen, before = row, z
+		before, hidden = z, row > seen
 	}
+	blend(img, x, int(seen), desertSky(x, int(seen)), seen-floor(seen))
+}
+
+// blend lays a share of a colour over the pixel that is there.
+func blend(img *image.RGBA, x, y int, c rgb, share float32) {
+	if y < 0 || y >= dunesHeight {
+		return
+	}
+	p := img.Pix[img.PixOffset(x, y):]
+	store(p, mix(rgb{float32(p[0]) / 255, float32(p[1]) / 255, float32(p[2]) / 255}, c, share), x, y)
 }
 
 // paintSpan fills the rows from the last seen one up to the new one, walking
-// the distance along, so that near ground has detail finer than a step.
+// the distance along, so that near ground has detail finer than a step. It
+// stops short of the far end, which may lie behind the crest already.
 func paintSpan(img *image.RGBA, x int, slant, row, seen, near, far float32) {
-	for y := int(seen - 1); y >= int(row) && y >= 0; y-- {
-		t := clamp((seen - float32(y)) / max(seen-row, 1))
-		z := lerp(near, far, t)
-		c := grain(sand(slant*z, z), x, y)
-		p := img.Pix[img.PixOffset(x, y):]
-		d := hash(int32(x), int32(y), 99)
-		p[0], p[1], p[2] = quantise(c.r, d), quantise(c.g, d), quantise(c.b, d)
+	for y := int(seen) - 1; y >= int(row) && y >= 0; y-- {
+		z := lerp(near, far, clamp((seen-float32(y))/max(seen-row, 1))*.7)
+		store(img.Pix[img.PixOffset(x, y):], sand(slant*z, z), x, y)
 	}
 }
 
+// The viewer stands where an S of crests leads into the picture.
+const standX, standZ = 2100, 50
+
 // duneHeight rises gently against the wind and falls steeply behind a crest.
 func duneHeight(x, z float32) float32 {
+	flat := smooth(0, 160, z+20) // no dune right under the eye
+	x, z = x+standX, z+standZ
 	warp := noise(x/210, z/260, 1)*2.1 + noise(x/70, z/80, 2)*.28
 	u := x/210 + z/330 + warp
 	f := u - floor(u)
@@ -75,7 +89,7 @@ func duneHeight(x, z float32) float32 {
 		t := (1 - f) / .28
 		ridge = t * (1.5 - .5*t)
 	}
-	return ridge*lerp(18, 62, noise(x/300, z/340, 3))*smooth(0, 160, z+20) + 10*noise(x/120, z/140, 4)
+	return ridge*lerp(18, 62, noise(x/300, z/340, 3))*flat + 10*noise(x/120, z/140, 4)
 }
 
 func sand(x, z float32) rgb {
@@ -89,7 +103,8 @@ func sand(x, z float32) rgb {
 	sx += .10 * fine * sin(across*1.35+.6)
 	n := normal(-sx, 1, -sz)
 	light := max(n[0]*duneSun[0]+n[1]*duneSun[1]+n[2]*duneSun[2], 0)
-	c := mix(hex(0x5a3b3f), hex(0xe9a45c), smooth(.04, .66, light))
+	dark := mix(hex(0x5d3f45), hex(0x86605c), clamp(.5*n[1]+.45*n[0]+.9*fine*sz*.3+.1)) // lit by the sky alone
+	c := mix(dark, hex(0xe9a45c), smooth(.03, .62, light))
 	c = mix(c, hex(0xffdfa6), .85*smooth(.55, 1, light))
 	c = c.times(.95 + .1*noise(x*2.3, z*2.3, 9)*fine + .05*noise(x/14, z/14, 10))
 	return mix(c, hex(0xecccab), .8*smooth(180, dunesFar, z))

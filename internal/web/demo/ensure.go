@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // version names what the painters make. Raise it whenever a picture changes,
 // so that folders filled by an older build are painted anew.
-const version = "1"
+const version = "2"
 
 // marker is the file that remembers which version filled a folder. Its leading
 // dot keeps it out of the list of pictures.
@@ -24,16 +27,21 @@ func Ensure(dir string) error {
 		return fmt.Errorf("make demo folder: %w", err)
 	}
 	current := readMarker(dir) == version
+	var painters errgroup.Group
+	painters.SetLimit(runtime.GOMAXPROCS(0))
 	for _, p := range pictures {
 		if current && exists(filepath.Join(dir, p.Key)) {
 			continue
 		}
-		if err := write(dir, p); err != nil {
-			return fmt.Errorf("paint %s: %w", p.Key, err)
-		}
+		painters.Go(func() error {
+			if err := write(dir, p); err != nil {
+				return fmt.Errorf("paint %s: %w", p.Key, err)
+			}
+			return nil
+		})
 	}
-	if current {
-		return nil
+	if err := painters.Wait(); err != nil || current {
+		return err
 	}
 	return replace(filepath.Join(dir, marker), []byte(version+"\n"))
 }

@@ -5,12 +5,13 @@ import "image"
 const (
 	lakeWidth, lakeHeight = 2400, 1600
 	lakeWater             = 1090 // the row where land meets water
-	sunX, sunY            = 1560, 560
+	sunX, sunY            = 1560, 446
 )
 
 // mountains is one line of mountains.
 type mountains struct {
-	crest []float32 // row of the crest for each column
+	crest []float32 // row of the outline for each column, trees included
+	rock  []float32 // the same without trees
 	body  rgb
 	foot  rgb // what its body fades to where mist lies
 	deep  float32
@@ -22,9 +23,9 @@ func mountainLake() *image.RGBA {
 	return shade(lakeWidth, lakeHeight, func(x, y int) rgb {
 		fx, fy := float32(x), float32(y)
 		if y < lakeWater {
-			return grain(land(ranges, fx, fy), x, y)
+			return land(ranges, fx, fy)
 		}
-		return grain(water(ranges, fx, fy), x, y)
+		return water(ranges, fx, fy)
 	})
 }
 
@@ -34,12 +35,17 @@ func layRanges() []mountains {
 		t := float32(i) / 5
 		m := mountains{
 			crest: make([]float32, lakeWidth),
-			body:  mix(hex(0xb79ea6), hex(0x14252e), pow(t, .8)),
+			rock:  make([]float32, lakeWidth),
+			body:  mix(hex(0x9a8799), hex(0x14252e), pow(t, .8)),
 			foot:  mix(hex(0xf3cfae), hex(0x7f97a3), t),
-			deep:  lerp(150, 300, t),
+			deep:  lerp(250, 300, t),
 		}
 		for x := range m.crest {
-			m.crest[x] = crest(float32(x), i)
+			m.rock[x] = crest(float32(x), i)
+			m.crest[x] = m.rock[x]
+			if i == 5 {
+				m.crest[x] -= pines(float32(x)) * smooth(-30, 70, lakeWater-m.rock[x])
+			}
 		}
 		out = append(out, m)
 	}
@@ -56,9 +62,6 @@ func crest(x float32, i int) float32 {
 	height := ridged(x*frequency+float32(i)*7.3, float32(i)*3.1, 7, uint32(40+i))
 	lift := lerp(560, 20, pow(t, .7)) - 90*t + side*lerp(-40, 330, t)
 	y := lakeWater - lift - (height-.62)*lerp(520, 230, t)
-	if i == 5 {
-		y -= pines(x)
-	}
 	return min(y, lakeWater-4)
 }
 
@@ -84,8 +87,10 @@ func sky(x, y float32) rgb {
 	c := gradient([]stop{
 		{0, hex(0x2d4e78)}, {.22, hex(0x6f93b4)}, {.42, hex(0xc9c3bd)}, {.58, hex(0xf7cf9f)}, {1, hex(0xf9d9ae)},
 	}, y/lakeWater)
-	cloud := fractal(x/620, y/92, 5, 3)
-	c = mix(c, hex(0xf6d7c3), .55*smooth(.52, .8, cloud)*smooth(560, 120, y)*smooth(-60, 160, y))
+	if high := smooth(470, 120, y) * smooth(-60, 160, y); high > 0 {
+		cloud := fractal(x/620, y/92, 5, 3)
+		c = mix(c, hex(0xf6d7c3), .6*smooth(.5, .8, cloud)*high)
+	}
 	dx, dy := x-sunX, y-sunY
 	d := sqrt(dx*dx + dy*dy)
 	c = c.screen(hex(0xffb35c).times(.75 * exp(-d/330)))
@@ -102,7 +107,7 @@ func land(ranges []mountains, x, y float32) rgb {
 		if cover <= 0 {
 			continue
 		}
-		c := slope(ranges[i], i, x, y, cover)
+		c := slope(ranges[i], i, x, y, column)
 		if cover >= 1 {
 			return c
 		}
@@ -111,17 +116,21 @@ func land(ranges []mountains, x, y float32) rgb {
 	return sky(x, y)
 }
 
-func slope(m mountains, i int, x, y, below float32) rgb {
-	rock := fractal(x/70+below/150, below/34, 3, uint32(60+i))
-	c := m.body.times(.86 + .28*rock)
-	mist := smooth(0, m.deep, below) * (.35 + .75*fractal(x/520, y/70, 3, uint32(80+i)))
+func slope(m mountains, i int, x, y float32, column int) rgb {
+	t := float32(i) / 5
+	below := y - m.rock[column]
+	u, v := x/lerp(110, 64, t)+below/120, below/lerp(52, 30, t)
+	rock := fractal(u, v, 2, uint32(60+i))
+	lit := rock - noise(u-.22, v-.1, uint32(60+i)) // flanks that face the sun
+	c := m.body.times(.9 + .2*rock + lerp(.34, .16, t)*lit)
+	mist := smooth(0, m.deep, below) * (.35 + .75*fractal(x/520, y/70, 2, uint32(80+i)))
 	if i == 5 {
-		mist *= .35
+		mist *= .3
 	}
 	c = mix(c, m.foot, clamp(mist))
 	dx, dy := x-sunX, y-sunY
-	glow := exp(-sqrt(dx*dx+dy*dy) / lerp(420, 300, float32(i)/5))
-	return c.screen(hex(0xffa64d).times(glow * lerp(.62, .16, float32(i)/5)))
+	glow := exp(-sqrt(dx*dx+dy*dy) / lerp(420, 300, t))
+	return c.screen(hex(0xffa64d).times(glow * lerp(.6, .14, t)))
 }
 
 // water mirrors the land, broken by ripples that lengthen towards the viewer.
@@ -135,10 +144,4 @@ func water(ranges []mountains, x, y float32) rgb {
 	c = c.screen(hex(0xffc987).times(.62 * spark * (1 - .55*depth)))
 	shore := smooth(26, 0, y-lakeWater)
 	return mix(c, hex(0xd9c6b6), .30*shore)
-}
-
-// grain is the fine noise of a sensor; without it skies look painted.
-func grain(c rgb, x, y int) rgb {
-	n := (hash(int32(x), int32(y), 7) + hash(int32(x), int32(y), 8) - 1) * .012
-	return rgb{c.r + n, c.g + n, c.b + n}
 }

@@ -1,25 +1,31 @@
 package demo
 
-// hash is a well-mixed value in 0 to 1 for a lattice point.
-func hash(x, y int32, seed uint32) float32 {
-	h := uint32(x)*0x85ebca6b ^ uint32(y)*0xc2b2ae35 ^ seed*0x27d4eb2f
+// scramble mixes all bits of h into all bits of the result.
+func scramble(h uint32) uint32 {
 	h ^= h >> 15
 	h *= 0x2c1b3c6d
 	h ^= h >> 12
 	h *= 0x297a2d39
-	h ^= h >> 15
-	return float32(h>>8) / (1 << 24)
+	return h ^ h>>15
+}
+
+// hash is a well-mixed value in 0 to 1 for a lattice point.
+func hash(x, y int32, seed uint32) float32 {
+	return float32(scramble(uint32(x)*0x85ebca6b^uint32(y)*0xc2b2ae35^seed*0x27d4eb2f)>>8) / (1 << 24)
 }
 
 // noise is smooth value noise in 0 to 1 with features one unit apart.
 func noise(x, y float32, seed uint32) float32 {
 	fx, fy := floor(x), floor(y)
-	ix, iy := int32(fx), int32(fy)
 	tx, ty := x-fx, y-fy
 	tx, ty = tx*tx*(3-2*tx), ty*ty*(3-2*ty)
-	top := lerp(hash(ix, iy, seed), hash(ix+1, iy, seed), tx)
-	low := lerp(hash(ix, iy+1, seed), hash(ix+1, iy+1, seed), tx)
-	return lerp(top, low, ty)
+	left, above := uint32(int32(fx))*0x85ebca6b, uint32(int32(fy))*0xc2b2ae35^seed*0x27d4eb2f
+	right, below := uint32(int32(fx)+1)*0x85ebca6b, uint32(int32(fy)+1)*0xc2b2ae35^seed*0x27d4eb2f
+	a, b := float32(scramble(left^above)>>8), float32(scramble(right^above)>>8)
+	c, d := float32(scramble(left^below)>>8), float32(scramble(right^below)>>8)
+	a += (b - a) * tx
+	c += (d - c) * tx
+	return (a + (c-a)*ty) / (1 << 24)
 }
 
 // fractal sums octaves of noise, each half as strong and twice as fine; the

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	orbitSide, orbitFrames = 480, 36
-	orbitBalls             = 14
+	orbitSide, orbitFrames = 480, 40
+	orbitBalls             = 18
 	orbitShades            = 17 // steps of light on a ball
 )
 
-var orbitHues = []rgb{hex(0xf0583c), hex(0xf6b04a), hex(0x2fb3a3), hex(0x17616a), hex(0x8fd6c4), hex(0xf28c6f), hex(0xe9e2cf)}
+var orbitHues = []rgb{hex(0x0f5a63), hex(0x1f9a91), hex(0x8ed9c2), hex(0xf3e6c8), hex(0xf5b04c), hex(0xee5a3a)}
 
 // ball is one of the turning set, nearer ones drawn later.
 type ball struct {
@@ -65,13 +65,14 @@ func orbitFrame(palette color.Palette, t float32) *image.Paletted {
 
 func placeBalls(t float32) []ball {
 	var out []ball
+	spin := 2 * math.Pi * t / 3 // the colours come round three times
 	for i := range orbitBalls {
-		a := 2 * math.Pi * (float32(i) / orbitBalls)
-		roll := 2*math.Pi*t + a*3
-		ring := 150 + 52*cos(roll)
-		x, z, y := ring*cos(a+.35*sin(2*math.Pi*t)), ring*sin(a+.35*sin(2*math.Pi*t)), 62*sin(roll)
-		y, z = y*.72-z*.58, z*.72+y*.58 // seen from above
-		out = append(out, ball{orbitSide/2 + x, orbitSide/2 + y*1.1, 25 + z*.045, z, i % len(orbitHues)})
+		a := 2 * math.Pi * float32(i) / orbitBalls
+		roll := 2*math.Pi*t + 2*a
+		ring := 142 + 44*cos(roll)
+		x, z, y := ring*cos(a+spin), ring*sin(a+spin), 78*sin(roll)
+		y, z = y*.80-z*.60, z*.80+y*.60 // seen from above
+		out = append(out, ball{orbitSide/2 + x*1.08, orbitSide/2 + y*1.12, 27 + z*.062, z, i % len(orbitHues)})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
 	return out

@@ -76,17 +76,24 @@ func quantise(x, threshold float32) uint8 {
 	return uint8(min(max(x*255+threshold, 0), 255))
 }
 
-// shade fills a picture from a function of the pixel. Rounding is dithered by
-// half a step of noise, because smooth skies band in eight bits otherwise.
+// shade fills a picture from a function of the pixel, with the fine noise of a
+// sensor over it: without that, skies look painted and band in eight bits.
 func shade(w, h int, at func(x, y int) rgb) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		row := img.Pix[y*img.Stride:]
 		for x := range w {
-			c, d := at(x, y), hash(int32(x), int32(y), 99)
-			p := row[x*4 : x*4+4 : x*4+4]
-			p[0], p[1], p[2], p[3] = quantise(c.r, d), quantise(c.g, d), quantise(c.b, d), 255
+			store(row[x*4:x*4+4:x*4+4], at(x, y), x, y)
 		}
 	}
 	return img
+}
+
+// store writes one pixel. One hash serves both for the grain, of about three
+// steps, and for the dither of half a step.
+func store(p []uint8, c rgb, x, y int) {
+	h := scramble(uint32(x)*0x9e3779b1 ^ uint32(y)*0x85ebca6b)
+	n := (float32(h&255) + float32(h>>8&255) - 255) * (.012 / 255)
+	d := float32(h>>16) / 65536
+	p[0], p[1], p[2], p[3] = quantise(c.r+n, d), quantise(c.g+n, d), quantise(c.b+n, d), 255
 }

@@ -28,7 +28,7 @@ var pictures = []Picture{
 	{"dew.jpg", "Dew", "Soft discs and a sharp stem: try blur, sharpen and AVIF", asJPEG(dew, 88)},
 	{"balloon.png", "Balloon", "Transparent, with a soft shadow: try backgrounds and JPEG", asPNG(balloon)},
 	{"aurora-16bit.png", "Aurora", "16 bits a channel, smooth: watch for banding", asPNG(aurora)},
-	{"orbit.gif", "Orbit", "36 frames for ever, each cleared before the next: try WebP", orbit},
+	{"orbit.gif", "Orbit", "40 frames for ever, each cleared before the next: try WebP", orbit},
 	{"test-chart.png", "Test chart", "Colour, resolution and edges: shows what resampling does", asPNG(testChart)},
 	{"river-level.png", "River level", "Small text on a palette: try lossless WebP against JPEG", asPNG(riverLevel)},
 	{"weir.svg", "Weir", "A vector: sharp at any size", weir},

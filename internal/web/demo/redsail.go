@@ -14,18 +14,19 @@ const (
 
 // redSail is a portrait of a calm sea with one small, loud boat.
 func redSail() *image.RGBA {
-	boat := paintBoat()
+	boat, coast := paintBoat(), coastLines()
 	return shade(sailWidth, sailHeight, func(x, y int) rgb {
 		fx, fy := float32(x), float32(y)
-		c := evening(fx, fy)
-		if y >= sailHorizon {
-			c = sea(fx, fy)
-			c = mirrorBoat(c, boat, fx, fy)
+		var c rgb
+		if y < sailHorizon {
+			c = evening(fx, fy, coast)
+		} else {
+			c = mirrorBoat(sea(fx, fy), boat, fx, fy)
 		}
 		if p := image.Pt(x-boatX+boatMiddle, y-boatWater+boatBase); p.In(boat.Rect) && p.Y < boatBase+3 {
 			c = over(c, boat.RGBAAt(p.X, p.Y))
 		}
-		return grain(c, x, y)
+		return c
 	})
 }
 
@@ -33,21 +34,34 @@ var eveningStops = []stop{
 	{0, hex(0x46618f)}, {.3, hex(0x8398b8)}, {.55, hex(0xc9b4bb)}, {.78, hex(0xf0bfa3)}, {.95, hex(0xfbd8ac)}, {1, hex(0xf6cfa6)},
 }
 
-func evening(x, y float32) rgb {
+func evening(x, y float32, coast [2][]float32) rgb {
 	c := gradient(eveningStops, y/sailHorizon)
-	bank := fractal(x/760+3, y/130, 5, 11)
-	c = mix(c, hex(0xf4c7b4), .5*smooth(.5, .78, bank)*smooth(80, 420, y)*smooth(1050, 700, y))
-	wisp := fractal(x/1100+y/900, y/60+x/700, 4, 12)
-	c = mix(c, hex(0xdfe3ea), .38*smooth(.52, .82, wisp)*smooth(620, 260, y))
+	if low := smooth(80, 420, y) * smooth(1050, 700, y); low > 0 {
+		c = mix(c, hex(0xf6c9b2), .55*smooth(.48, .78, fractal(x/760+3, y/130, 5, 11))*low)
+	}
+	if high := smooth(620, 260, y); high > 0 {
+		c = mix(c, hex(0xdfe3ea), .38*smooth(.52, .82, fractal(x/1100+y/900, y/60+x/700, 4, 12))*high)
+	}
 	dx, dy := x-330, (y-1010)*1.15
 	c = c.screen(hex(0xff9c56).times(.5 * exp(-sqrt(dx*dx+dy*dy)/300)))
 	c = mix(c, hex(0xfff1d6), smooth(50, 46.5, sqrt(dx*dx+(y-1010)*(y-1010))))
 	for i, far := range []rgb{hex(0xb7a0a8), hex(0x8c8396)} {
-		top := headland(x, i)
+		top := coast[i][int(x)]
 		fade := mix(far, hex(0xf3c9a8), .5*smooth(0, 90, y-top))
 		c = mix(c, fade, clamp(y-top+.5))
 	}
 	return c
+}
+
+// coastLines are the rows of both coasts for each column.
+func coastLines() (out [2][]float32) {
+	for i := range out {
+		out[i] = make([]float32, sailWidth)
+		for x := range out[i] {
+			out[i][x] = headland(float32(x), i)
+		}
+	}
+	return out
 }
 
 // headland is the row of a far coast's top; it sinks into the sea mid-way.
@@ -65,15 +79,16 @@ func sea(x, y float32) rgb {
 	c := gradient(eveningStops, .985-.62*depth-wave*lerp(.05, .42, depth))
 	c = mix(c, hex(0x27506a), clamp(lerp(.12, .62, depth)+wave*lerp(.2, .5, depth)))
 	across := (x - 330) / lerp(34, 190, pow(depth, .7))
-	glint := exp(-across*across) * smooth(-.02, .13, wave) * (1 - .75*depth)
-	c = c.screen(hex(0xffb778).times(.8 * glint))
+	glint := exp(-across*across) * smooth(-.02, .16, wave) * clamp(1-1.15*depth)
+	c = c.screen(hex(0xffb778).times(1.1 * glint))
 	return mix(c, hex(0xf3d3b4), .5*smooth(14, 0, y-sailHorizon))
 }
 
 // swell is the waves' tilt, -0.5 to 0.5, drawn out along the horizon.
 func swell(x, y, depth float32) float32 {
 	d := y - sailHorizon
-	return fractal(x/lerp(70, 330, depth)+d*.004, d/lerp(3.2, 24, depth), 4, 31) - .5
+	u, v := x/lerp(70, 260, depth)+d*.004, d/lerp(3.2, 17, depth)
+	return .55*fractal(u, v, 3, 31) + .45*ridged(u*1.3+9, v*1.2, 3, 33) - .62
 }
 
 const (
@@ -87,7 +102,7 @@ func paintBoat() *image.RGBA {
 		return ramp(func(x, y int) color.RGBA {
 			fx, fy := float32(x), float32(y)
 			c := mix(light, dark, smooth(90, 330, fx+fy*.25))
-			if s := fy/seams + fx*.0016*fx/9; s-floor(s) < .045 {
+			if s := (fy + fx*.12) / seams; s-floor(s) < .05 {
 				c = c.times(.88)
 			}
 			return c.rgba(255)
@@ -128,7 +143,7 @@ func paintBoat() *image.RGBA {
 // mirrorBoat lays the boat's broken reflection on the water.
 func mirrorBoat(c rgb, boat *image.RGBA, x, y float32) rgb {
 	d := y - boatWater
-	if d < 0 || d > 430 {
+	if d < 0 || d > 430 || x < boatX-boatMiddle-90 || x > boatX+boatLayerW-boatMiddle+90 {
 		return c
 	}
 	depth := (y - sailHorizon) / (sailHeight - sailHorizon)

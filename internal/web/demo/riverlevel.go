@@ -92,11 +92,18 @@ func hydrograph(img *image.RGBA) {
 }
 
 func notes(img *image.RGBA) {
-	x, y := dayColumn(6.85), levelRow(level(6.85))
+	var top float32 // hours to the highest level
+	for h := float32(0); h < 14*24; h++ {
+		if level(h/24) > level(top/24) {
+			top = h
+		}
+	}
+	peak := level(top / 24)
+	x, y := dayColumn(top/24), levelRow(peak)
 	fill(img, plain(paperColour), ellipse(x, y, 9, 9))
 	fill(img, plain(floodColour), ellipse(x, y, 6.5, 6.5))
-	bold(22).write(img, fmt.Sprintf("%.2f m", level(6.85)), x+18, y-8, 0, floodColour)
-	regular(20).write(img, "day 7, 20:00: gates opened", x+18, y+18, 0, inkColour)
+	bold(22).write(img, fmt.Sprintf("%.2f m", peak), x+20, y-26, 0, floodColour)
+	regular(20).write(img, fmt.Sprintf("day %d, %02d:00: gates opened", int(top)/24+1, int(top)%24), x+20, y-2, 0, inkColour)
 	regular(17).write(img, "Made data, drawn for testing. Smallest type 11 px:", plotLeft-46, 846, 0, quietColour)
 	regular(11).write(img, "the quick water runs over the lazy weir, 0123456789, l1I O0 rn m, éàüß", plotLeft+350, 846, 0, inkColour)
 	regular(20).write(img, "day", plotRight, plotBottom+66, 1, quietColour)

@@ -210,7 +210,6 @@ scale_to(Run *run, VipsImage **image, const void *argument)
 	return scale(run, image, layout->width, layout->height);
 }
 
-/* The smallest picture all outputs can be made from. */
 static SpwLayout
 largest(const SpwOutput *outputs, int count)
 {
@@ -223,13 +222,43 @@ largest(const SpwOutput *outputs, int count)
 	return all;
 }
 
-/* Several outputs share one decode: it is scaled once to what the largest
- * needs and held; the others are scaled down from there.
+/* Scaling twice by less than a half each time is seen: SSIM falls below what
+ * one decode for each output gives.
+ */
+static int
+too_near(const SpwLayout *layout, const SpwLayout *all)
+{
+	int same = layout->width == all->width && layout->height == all->height;
+
+	return !same && (layout->width > 0.55 * all->width || layout->height > 0.55 * all->height);
+}
+
+/* The size of the picture that all outputs are made from: the largest of them,
+ * or twice that where another is nearly as large; never more than was loaded.
+ */
+static SpwLayout
+shared_size(const Run *run, const SpwOutput *outputs, int count)
+{
+	int lying = !run->upright && run->job->turns % 2;
+	VipsImage *frame = run->frames[0];
+	SpwLayout all = largest(outputs, count);
+	int factor = 1;
+
+	for (int i = 0; i < count; i++)
+		if (too_near(&outputs[i].layout, &all))
+			factor = 2;
+	all.width = VIPS_MIN(all.width * factor, lying ? frame->Ysize : frame->Xsize);
+	all.height = VIPS_MIN(all.height * factor, lying ? frame->Xsize : frame->Ysize);
+	return all;
+}
+
+/* Several outputs share one decode: it is scaled once to what they need and
+ * held; each is scaled down from there.
  */
 static int
 share(Run *run, const SpwOutput *outputs, int count)
 {
-	SpwLayout all = largest(outputs, count);
+	SpwLayout all = shared_size(run, outputs, count);
 
 	if (each_frame(run, premultiply, NULL))
 		return -1;

@@ -1,13 +1,18 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"image"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,12 +170,59 @@ func TestConvertNeverWritesOverAnOriginal(t *testing.T) {
 
 func TestConvertRefusesTwoResultsOfOneName(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
-	first, second := put(t, in, "a.jpg", jpeg(90, 60)), put(t, in, "x/a.png", testpictures.PalettePNG(60, 60))
+	first, second := put(t, in, "a.jpg", jpeg(90, 60)), put(t, in, "x/a.jpg", jpeg(60, 60))
 	r := run(t, nil, "convert", first, second, "-o", out, "--format", "jpeg")
 	if r.code != 1 || !strings.Contains(r.stderr, second+": its results would have the names of those of "+first) {
 		t.Errorf("result = %+v, want the second refused", r)
 	}
+	assertTree(t, out, "a.jpg")
 	assertFile(t, filepath.Join(out, "a.jpg"), 90, 60)
+}
+
+func TestConvertKeepsEndingsThatTellOriginalsApart(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	put(t, in, "a.jpg", jpeg(90, 60))
+	put(t, in, "a.png", testpictures.PalettePNG(60, 60))
+	put(t, in, "b.png", testpictures.PalettePNG(60, 60))
+	if r := run(t, nil, "convert", "-r", in, "-o", out, "--sizes", "30x0", "--format", "webp"); r.code != 0 {
+		t.Errorf("result = %+v", r)
+	}
+	assertTree(t, out, "a.jpg-30x0.webp", "a.png-30x0.webp", "b-30x0.webp")
+}
+
+func TestASignalEndsConvertWithoutRemains(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	for i := range 20 {
+		put(t, in, fmt.Sprintf("%02d.jpg", i), jpeg(1500, 1000))
+	}
+	command := exec.Command(binary, "convert", "-r", in, "-o", out, "--format", "webp", "--effort", "9", "--jobs", "1", "--json")
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	output := bufio.NewReader(stdout)
+	if _, err := output.ReadString('\n'); err != nil { // the first file is done
+		t.Fatal(err)
+	}
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait()
+	if code := command.ProcessState.ExitCode(); code != 130 || !strings.Contains(string(rest), `"summary"`) {
+		t.Errorf("exit code = %d, want 130, and a summary: %s", code, rest)
+	}
+	for _, name := range tree(t, out) {
+		if strings.HasPrefix(name, ".") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
 }
 
 func TestConvertGoesIntoFolders(t *testing.T) {

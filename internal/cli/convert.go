@@ -32,6 +32,13 @@ type convertCommand struct {
 	Limits   settings.Limits   `embed:"" group:"Limits of one request"`
 }
 
+// Help is the rest of what --help tells.
+func (c *convertCommand) Help() string {
+	return `A result is named NAME-WxH.EXT by its original's name and the size asked for, or NAME.EXT when the original size is kept. Originals that differ in their endings only keep them: a.png and a.tif make a.png-300x0.webp and a.tif-300x0.webp.
+
+Results of an earlier run are replaced; an original never is. All results of a file appear together once the last is written. Files that cannot be converted are told and do not stop the others; the exit code is then 1.`
+}
+
 // picture is the parameters of a picture URL as flags of the same name, with
 // dashes for underscores. An empty one is left to its default.
 type picture struct {

@@ -105,19 +105,38 @@ func ownFormat(path string) media.Format {
 	return media.Auto
 }
 
-// claim gives every name of results to the first input that would make it, so
-// that which of two files loses does not depend on which is faster.
+// claim gives every name of results to one input. Originals that differ in
+// their endings only keep them, all of them, so that no name depends on the
+// order; of two that share a whole name the second is refused, whichever
+// would be done first.
 func claim(work []input, format media.Format) {
+	names := map[string]map[string]bool{} // by key, the whole names that lead to it
+	for _, in := range work {
+		key := in.key(format)
+		if names[key] == nil {
+			names[key] = map[string]bool{}
+		}
+		names[key][filepath.Base(in.path)] = true
+	}
+	for i, in := range work {
+		if len(names[in.key(format)]) > 1 {
+			work[i].stem = filepath.Base(in.path)
+		}
+	}
 	first := map[string]string{}
 	for i := range work {
-		in := &work[i]
-		key := filepath.Join(in.folder, in.stem) + "." + string(in.format(format))
+		key := work[i].key(format)
 		if other, taken := first[key]; taken {
-			in.fault = fmt.Errorf("its results would have the names of those of %s", other)
+			work[i].fault = fmt.Errorf("its results would have the names of those of %s", other)
 			continue
 		}
-		first[key] = in.path
+		first[key] = work[i].path
 	}
+}
+
+// key stands for the names of an input's results.
+func (in input) key(format media.Format) string {
+	return filepath.Join(in.folder, in.stem) + "." + string(in.format(format))
 }
 
 // format is what to ask for: what the user wants, else the file's own.

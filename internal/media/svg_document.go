@@ -13,14 +13,16 @@ type svgDocument struct {
 	limits Limits
 	level  int // documents around this one
 
-	nodes    []svgNode
-	ids      map[string]int32   // the first node of a name; others hang on its same
-	classes  map[string][]int32 // elements that have the class
-	styles   []svgStyle
-	names    map[string]string // of elements and classes, each held once
-	entities map[string]string
-	budget   int     // references and classes that may still be noted
-	embedded float64 // pixels that embedded pictures may still have
+	nodes   []svgNode
+	ids     map[string]int32   // the first node of a name; others hang on its same
+	classes map[string][]int32 // elements that have the class
+	styles  []svgStyle
+	// styleBytes counts the text of stylesheets.
+	styleBytes int
+	names      map[string]string // of elements and classes, each held once
+	entities   map[string]string
+	budget     int     // references and classes that may still be noted
+	embedded   float64 // pixels that embedded pictures may still have
 
 	width, height string // of the root
 	viewBox       [4]float64
@@ -65,7 +67,7 @@ func (d *svgDocument) read(text []byte) error {
 			err = checkInstruction(token.raw)
 		case svgText, svgCDATA:
 			if len(open) > 0 && d.nodes[open[len(open)-1].node].name == "style" {
-				err = d.stylesheet(d.unescape(token.raw))
+				err = d.stylesheet(token.raw)
 			}
 		case svgClose:
 			if len(open) == 0 {

@@ -13,12 +13,22 @@ type svgStyle struct {
 	selectors string
 }
 
+// maxStyleBytes leaves room for fonts that are written into a stylesheet.
+const maxStyleBytes = 8 << 20
+
+// maxSelector is the longest selector that is looked into.
+const maxSelector = 1000
+
 // anySelector stands for selectors that are not understood.
 const anySelector = "*"
 
 // stylesheet notes the references of a style element's rules. Where escapes
 // could hide what is a selector and what is not, rules apply to everything.
 func (d *svgDocument) stylesheet(raw []byte) error {
+	if d.styleBytes += len(raw); d.styleBytes > maxStyleBytes {
+		return svgRefusal("has more than %d bytes of styles", maxStyleBytes)
+	}
+	raw = d.unescape(raw)
 	if importsData(cssUnescape(raw)) {
 		return svgRefusal("imports a stylesheet that is written into the link")
 	}
@@ -160,6 +170,9 @@ func (d *svgDocument) drawn(id string) (count int, drawn bool) {
 // lastSelector gives one simple selector that everything matched by a complex
 // one matches too: kind is '.', '#', ' ' for an element, or '*' for any.
 func lastSelector(selector string) (kind byte, name string) {
+	if len(selector) > maxSelector {
+		return '*', ""
+	}
 	for i := range len(selector) {
 		if !isSelectorByte(selector[i]) {
 			return '*', "" // strings, comments and functions may hide anything

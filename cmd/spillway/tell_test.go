@@ -14,7 +14,7 @@ func TestConfigCheckNamesTheNearestKey(t *testing.T) {
 	if r.code != 1 || r.stdout != "" {
 		t.Errorf("result = %+v, want exit code 1 and nothing on stdout", r)
 	}
-	for _, want := range []string{"litsen: no such setting; the nearest is listen", "line 2", "queue: x", "SPILLWAY_DRAIN_TIMEOUT"} {
+	for _, want := range []string{"litsen: no such setting; the nearest is listen", "line 2", `queue: "x"`, "SPILLWAY_DRAIN_TIMEOUT"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("faults do not say %q:\n%s", want, r.stderr)
 		}
@@ -64,7 +64,7 @@ func TestConfigCheckPrintsWhatHoldsAndWhy(t *testing.T) {
 
 func TestServeRefusesBadSettings(t *testing.T) {
 	r := run(t, []string{"SPILLWAY_QUEUE=x"}, "serve", "--listen", "127.0.0.1:0")
-	if r.code != 1 || !strings.Contains(r.stderr, "queue: x is not allowed") {
+	if r.code != 1 || !strings.Contains(r.stderr, `queue: "x" is not allowed`) {
 		t.Errorf("a bad variable = %+v", r)
 	}
 	r = run(t, nil, "serve", "--listen", "127.0.0.1:0", "--queue=-4", "--source-root", "/no/such/folder")

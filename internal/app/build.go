@@ -49,6 +49,9 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 			return nil, err
 		}
 	}
+	if cfg.SourceRoot == "" && len(cfg.AllowSource) == 0 {
+		log.Warn("nothing to serve", "reason", "neither source-root nor allow-source is set")
+	}
 	facts := machine.Seen()
 	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory))
 	sources, err := source.New(ctx, sourceConfig(cfg), log)

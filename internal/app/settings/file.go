@@ -113,7 +113,7 @@ func (l *Loaded) readKey(key string, value any, at place) []error {
 	}
 	s := all[index]
 	text, ok := s.textOf(value)
-	err := s.fault(fmt.Sprintf("%v", value))
+	err := s.fault(value)
 	if ok {
 		err = s.set(&Config{}, text)
 	}

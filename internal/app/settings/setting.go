@@ -126,6 +126,9 @@ func (s Setting) inEnum(text string) bool {
 }
 
 func (s Setting) fault(value any) error {
+	if text, ok := value.(string); ok {
+		value = strconv.Quote(text) // tells "4" from 4, and shows an empty one
+	}
 	if s.Secret {
 		value = "its value"
 	}

@@ -83,6 +83,7 @@ func FuzzSizes(f *testing.F) {
 // addFiles seeds a fuzz target with generated files and the small ones of the
 // corpus.
 func addFiles(f *testing.F) {
+	f.Helper()
 	for _, src := range []string{
 		string(encoded(f, media.JPEG)), string(encoded(f, media.PNG)), string(encoded(f, media.GIF)),
 		riff(vp8l(300, 200)), riff(vp8x(50, 40), anmf(50, 40)), heif("avif", 300, 200), heif("heic", 300, 200), bmp(3, 2, 24, 24),

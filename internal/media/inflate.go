@@ -54,9 +54,9 @@ func InflateSVG(src []byte, limits Limits) ([]byte, error) {
 // errInflated beyond it. A damaged stream gives what came before the damage:
 // decoders ignore such metadata too.
 func inflatedSize(b []byte, limit int64) (int64, error) {
-	reader, err := zlib.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return 0, nil
+	reader, damaged := zlib.NewReader(bytes.NewReader(b))
+	if damaged != nil {
+		return 0, nil //nolint:nilerr // decoders pass over damaged metadata too
 	}
 	size, _ := io.Copy(io.Discard, io.LimitReader(reader, limit+1))
 	if size > limit {

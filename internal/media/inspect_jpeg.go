@@ -22,41 +22,56 @@ func examineJPEG(src []byte, limits Limits) (Findings, error) {
 	if len(src) < 2 || src[0] != 0xff || src[1] != markerSOI {
 		return found, broken(JPEG, "it does not begin with a start marker")
 	}
-	at, scans, frames := 2, 0, 0
-	for {
+	walk := jpegWalk{limits: limits}
+	for at := 2; ; {
 		marker, next := nextMarker(src, at)
 		if next < 0 {
 			return found, truncated(JPEG, len(src))
 		}
 		at = next
-		switch {
-		case marker == markerEOI && scans == 0:
-			return found, broken(JPEG, "it holds no picture data")
-		case marker == markerEOI:
-			return found, nil
-		case marker == markerSOI || marker == markerTEM || marker >= markerRST0 && marker <= markerRST7:
-			continue
+		if marker == markerEOI {
+			break
+		}
+		if marker == markerSOI || marker == markerTEM || marker >= markerRST0 && marker <= markerRST7 {
+			continue // these have no body
 		}
 		body, ok := segment(src, at)
 		if !ok {
 			return found, truncated(JPEG, len(src))
 		}
 		at += 2 + len(body)
-		switch {
-		case isFrameMarker(marker):
-			frames++
-			if err := found.jpegFrame(body, frames, limits); err != nil {
-				return found, err
-			}
-		case marker == markerSOS:
-			if frames == 0 {
-				return found, broken(JPEG, "a scan comes before the frame header")
-			}
-			if scans++; scans > limits.JPEGScans {
-				return found, Errorf(CodeScans, "The jpeg file has more than %d scans.", limits.JPEGScans)
-			}
+		if err := walk.visit(marker, body, &found); err != nil {
+			return found, err
 		}
 	}
+	if walk.scans == 0 {
+		return found, broken(JPEG, "it holds no picture data")
+	}
+	return found, nil
+}
+
+// jpegWalk counts what the walk has passed.
+type jpegWalk struct {
+	limits        Limits
+	frames, scans int
+}
+
+func (w *jpegWalk) visit(marker byte, body []byte, found *Findings) error {
+	switch {
+	case isFrameMarker(marker) && w.frames > 0:
+		return broken(JPEG, "it has two frame headers")
+	case isFrameMarker(marker):
+		w.frames++
+		return found.jpegFrame(body, w.limits)
+	case marker == markerSOS && w.frames == 0:
+		return broken(JPEG, "a scan comes before the frame header")
+	case marker == markerSOS:
+		w.scans++
+	}
+	if w.scans > w.limits.JPEGScans {
+		return Errorf(CodeScans, "The jpeg file has more than %d scans.", w.limits.JPEGScans)
+	}
+	return nil
 }
 
 // nextMarker finds the next marker from at and gives it with the position
@@ -101,10 +116,7 @@ func isFrameMarker(marker byte) bool {
 }
 
 // jpegFrame reads a frame header.
-func (f *Findings) jpegFrame(body []byte, frames int, limits Limits) error {
-	if frames > 1 {
-		return broken(JPEG, "it has two frame headers")
-	}
+func (f *Findings) jpegFrame(body []byte, limits Limits) error {
 	if len(body) < 6 {
 		return broken(JPEG, "its frame header is too short")
 	}

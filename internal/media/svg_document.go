@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"errors"
 	"html"
 	"math"
 	"strconv"
@@ -54,7 +55,7 @@ func (d *svgDocument) read(text []byte) error {
 	var open []svgFrame
 	for {
 		token, err := scanner.next()
-		if err == errSVGEnd && len(d.nodes) > 0 && len(open) == 0 {
+		if errors.Is(err, errSVGEnd) && len(d.nodes) > 0 && len(open) == 0 {
 			return nil
 		}
 		if err != nil {
@@ -122,44 +123,61 @@ func (d *svgDocument) attributes(index int32, text []byte) error {
 	}
 	filter := filterAttributes{}
 	for {
-		name, raw, rest, ok := attribute(text)
+		name, value, rest, ok := attribute(text)
 		if !ok {
 			break
 		}
 		text = rest
-		key, value := localName(name), raw
-		if bytes.IndexByte(raw, '&') >= 0 {
-			value = d.unescape(raw)
+		key := localName(name)
+		if bytes.IndexByte(value, '&') >= 0 {
+			value = d.unescape(value)
 		}
-		switch string(key) {
-		case "id":
-			d.name(index, string(value))
-		case "class":
-			for class := range bytes.FieldsSeq(value) {
-				name := d.held(class)
-				d.classes[name] = append(d.classes[name], index)
-				if err := d.spend(1); err != nil {
-					return err
-				}
-			}
-		case "href":
-			if err := d.href(node, value); err != nil {
-				return err
-			}
-		case "width", "height", "viewBox":
-			d.size(index, string(key), value)
+		if err := d.attribute(index, key, value); err != nil {
+			return err
 		}
 		filter.read(key, value)
-		before := len(node.refs)
-		if err := node.addURLs(value); err != nil {
-			return err
-		}
-		if err := d.spend(len(node.refs) - before); err != nil {
-			return err
-		}
 	}
 	node.primitive = filter.work(node.name)
 	node.share = d.filterShare(node.name, filter)
+	return nil
+}
+
+// attribute reads one: names, links, the root's size, and any url(#name) of a
+// presentation attribute or style.
+func (d *svgDocument) attribute(index int32, key, value []byte) error {
+	node := &d.nodes[index]
+	noted := len(node.refs)
+	var err error
+	switch string(key) {
+	case "id":
+		d.name(index, string(value))
+	case "class":
+		err = d.classify(index, value)
+	case "href":
+		err = d.href(node, value)
+	case "width", "height", "viewBox":
+		d.size(index, string(key), value)
+	}
+	if err != nil {
+		return err
+	}
+	targets, err := cssURLs(value)
+	if err != nil {
+		return err
+	}
+	node.refs = append(node.refs, targets...)
+	return d.spend(len(node.refs) - noted)
+}
+
+// classify files a node under its classes.
+func (d *svgDocument) classify(index int32, value []byte) error {
+	for class := range bytes.FieldsSeq(value) {
+		name := d.held(class)
+		d.classes[name] = append(d.classes[name], index)
+		if err := d.spend(1); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -229,13 +247,6 @@ func (d *svgDocument) href(node *svgNode, value []byte) error {
 		node.refs = append(node.refs, string(value[1:]))
 	}
 	return nil
-}
-
-// addURLs notes every url(#name) of a presentation attribute or a style.
-func (n *svgNode) addURLs(value []byte) error {
-	targets, err := cssURLs(value)
-	n.refs = append(n.refs, targets...)
-	return err
 }
 
 // unescape replaces character references, and entities declared in the file.

@@ -1,0 +1,171 @@
+package vips_test
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"slices"
+	"testing"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testpictures"
+)
+
+func TestPNGsOfEveryDepthComeOutEightBit(t *testing.T) {
+	scene := testpictures.Scene(60, 40)
+	kinds := map[string]int{
+		"grey": testpictures.PNGGrey, "RGB": testpictures.PNGRGB,
+		"grey with alpha": testpictures.PNGGreyAlpha, "RGBA": testpictures.PNGRGBA,
+	}
+	for name, kind := range kinds {
+		for _, depth := range []int{8, 16} {
+			for _, interlaced := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s of %d bits, interlaced %v", name, depth, interlaced), func(t *testing.T) {
+					src := testpictures.PNGOf(scene, depth, kind, interlaced)
+					want := decode(t, media.PNG, src)
+					looksLike(t, picture(t, src, ask(0, 0)), want, 0.6)
+				})
+			}
+		}
+	}
+	for _, depth := range []int{1, 2, 4} {
+		t.Run(fmt.Sprintf("grey of %d bits", depth), func(t *testing.T) {
+			src := testpictures.PNGOf(scene, depth, testpictures.PNGGrey, false)
+			looksLike(t, picture(t, src, ask(0, 0)), decode(t, media.PNG, src), 0)
+		})
+	}
+}
+
+func TestPaletteAndColourKeyTransparencySurvives(t *testing.T) {
+	for name, src := range map[string][]byte{
+		"palette": testpictures.PalettePNG(64, 32), "colour key": testpictures.ColourKeyPNG(64, 32),
+	} {
+		t.Run(name, func(t *testing.T) {
+			looksLike(t, picture(t, src, ask(0, 0)), decode(t, media.PNG, src), 0)
+		})
+	}
+}
+
+func TestClearPixelsNeverShowTheirColour(t *testing.T) {
+	src := testpictures.PNGOf(testpictures.SceneAlpha(600, 400), 8, testpictures.PNGRGBA, false)
+	img := picture(t, src, ask(60, 0))
+	for y := range 32 {
+		for x := range 60 {
+			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+			if c.A > 8 && c.R > 180 && c.B > 180 && c.G < 80 {
+				t.Fatalf("hidden magenta shows at %d,%d: %v", x, y, c)
+			}
+		}
+	}
+	t.Run("nor on a ground", func(t *testing.T) {
+		img := decode(t, media.JPEG, render(t, src, ask(60, 0), media.JPEG).data)
+		colourIs(t, img, 57, 10, color.NRGBA{255, 255, 255, 255}, 10)
+	})
+}
+
+func TestProfilesAreAppliedToThePixels(t *testing.T) {
+	scene := testpictures.Scene(240, 160)
+	managed := mapColours(scene, testpictures.WideGamutToSRGB)
+	wide := testpictures.WideGamutProfile()
+	sources := map[string][]byte{
+		"a PNG":                             testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(wide)),
+		"a 16-bit PNG":                      testpictures.PNGOf(scene, 16, testpictures.PNGRGB, false, testpictures.ICCChunk(wide)),
+		"a 16-bit PNG with alpha":           testpictures.PNGOf(scene, 16, testpictures.PNGRGBA, false, testpictures.ICCChunk(wide)),
+		"a JPEG with the profile in pieces": testpictures.JPEG(scene, 100, testpictures.ICCSegments(wide, 100)...),
+	}
+	for name, src := range sources {
+		for _, format := range []media.Format{media.PNG, media.JPEG, media.WebP} {
+			t.Run(fmt.Sprintf("%s as %s", name, format), func(t *testing.T) {
+				out := render(t, src, ask(0, 0, func(r *media.Request) { r.Quality = 100 }), format)
+				looksLike(t, decode(t, format, out.data), managed, 3)
+			})
+		}
+	}
+	t.Run("a profile for another kind of picture is ignored", func(t *testing.T) {
+		src := testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(testpictures.OddInkProfile()))
+		looksLike(t, picture(t, src, ask(0, 0)), scene, 0)
+	})
+	t.Run("a damaged profile is ignored", func(t *testing.T) {
+		broken := slices.Clone(wide)
+		for i := 128; i < len(broken); i++ {
+			broken[i] ^= 0x5a
+		}
+		src := testpictures.JPEG(scene, 100, testpictures.ICCSegments(broken, 0)...)
+		looksLike(t, picture(t, src, ask(0, 0)), scene, 3)
+	})
+	t.Run("exchanged primaries come back", func(t *testing.T) {
+		src := testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(testpictures.SwappedProfile()))
+		colourIs(t, picture(t, src, ask(0, 0)), 5, 5, color.NRGBA{32, 208, 40, 255}, 6)
+	})
+}
+
+func TestKeepingTheProfileKeepsItsNumbers(t *testing.T) {
+	scene := testpictures.Scene(60, 40)
+	src := testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(testpictures.WideGamutProfile()))
+	for _, format := range []media.Format{media.PNG, media.JPEG, media.WebP, media.TIFF, media.AVIF, media.JXL} {
+		t.Run(string(format), func(t *testing.T) {
+			out := render(t, src, ask(0, 0, func(r *media.Request) { r.Keep.ICC, r.Quality, r.Lossless = true, 100, format != media.AVIF }), format)
+			info, err := start(t).Probe(t.Context(), out.data, media.DefaultLimits())
+			if err != nil || !info.Profile {
+				t.Fatalf("profile kept: %v, %v", info.Profile, err)
+			}
+			// Reading it again applies it, which only comes out right when
+			// numbers and profile belong together.
+			managed := mapColours(scene, testpictures.WideGamutToSRGB)
+			looksLike(t, picture(t, out.data, ask(0, 0)), managed, 4)
+		})
+	}
+	t.Run("GIF has no profiles and is converted", func(t *testing.T) {
+		out := render(t, src, ask(0, 0, func(r *media.Request) { r.Keep.ICC = true }), media.GIF)
+		looksLike(t, decode(t, media.GIF, out.data), mapColours(scene, testpictures.WideGamutToSRGB), 4)
+	})
+}
+
+func TestCMYKGoesThroughItsProfileOrTheFallback(t *testing.T) {
+	inks := testpictures.CMYK(60, 40)
+	t.Run("the embedded profile is used", func(t *testing.T) {
+		for name, kind := range map[string]testpictures.CMYKKind{"CMYK": testpictures.AdobeCMYK, "YCCK": testpictures.AdobeYCCK} {
+			src := testpictures.CMYKJPEG(inks, kind, testpictures.ICCSegments(testpictures.OddInkProfile(), 0)...)
+			want := image.NewNRGBA(inks.Rect)
+			for y := range 40 {
+				for x := range 60 {
+					want.SetNRGBA(x, y, testpictures.OddInk(inks.CMYKAt(x, y)))
+				}
+			}
+			t.Run(name, func(t *testing.T) { looksLike(t, picture(t, src, ask(0, 0)), want, 8) })
+		}
+	})
+	t.Run("without one all kinds look alike and roughly right", func(t *testing.T) {
+		for name, kind := range map[string]testpictures.CMYKKind{
+			"Adobe CMYK": testpictures.AdobeCMYK, "Adobe YCCK": testpictures.AdobeYCCK, "unmarked": testpictures.PlainCMYK,
+		} {
+			t.Run(name, func(t *testing.T) {
+				img := picture(t, testpictures.CMYKJPEG(inks, kind), ask(0, 0))
+				looksLike(t, img, testpictures.Scene(60, 40), 40)
+				colourIs(t, img, 42, 16, color.NRGBA{245, 245, 240, 255}, 14)
+			})
+		}
+	})
+}
+
+func TestGreyStaysGreyWhereTheOutputAllows(t *testing.T) {
+	src := testpictures.JPEG(testpictures.Grey(60, 40), 95)
+	for _, format := range []media.Format{media.JPEG, media.PNG, media.TIFF} {
+		t.Run(string(format), func(t *testing.T) {
+			out := render(t, src, ask(30, 0), format)
+			if _, ok := decode(t, format, out.data).(*image.Gray); !ok {
+				t.Errorf("decodes as %T", decode(t, format, out.data))
+			}
+		})
+	}
+}
+
+func mapColours(img *image.NRGBA, by func(color.NRGBA) color.NRGBA) *image.NRGBA {
+	out := image.NewNRGBA(img.Rect)
+	for y := range img.Rect.Dy() {
+		for x := range img.Rect.Dx() {
+			out.SetNRGBA(x, y, by(img.NRGBAAt(x, y)))
+		}
+	}
+	return out
+}

@@ -19,7 +19,7 @@ func examineGIF(src []byte, limits Limits) (Findings, error) {
 	}
 	at := 13 + colourTable(src[10])
 	for at < len(src) && src[at] != 0x3b { // trailer
-		next, frame, err := found.gifBlock(src, at, limits)
+		next, frame, err := gifBlock(src, at, width, height)
 		if err != nil {
 			return found, err
 		}
@@ -45,7 +45,7 @@ func examineGIF(src []byte, limits Limits) (Findings, error) {
 
 // gifBlock reads one block and gives the position behind it, -1 when it does
 // not end or is not a block.
-func (f *Findings) gifBlock(src []byte, at int, limits Limits) (next int, frame bool, err error) {
+func gifBlock(src []byte, at, width, height int) (next int, frame bool, err error) {
 	switch src[at] {
 	case 0x21: // extension: label, then sub-blocks
 		return subBlocks(src, at+2), false, nil
@@ -53,11 +53,12 @@ func (f *Findings) gifBlock(src []byte, at int, limits Limits) (next int, frame 
 		if at+10 > len(src) {
 			return -1, true, nil
 		}
-		left, top := binary.LittleEndian.Uint16(src[at+1:]), binary.LittleEndian.Uint16(src[at+3:])
-		w, h := binary.LittleEndian.Uint16(src[at+5:]), binary.LittleEndian.Uint16(src[at+7:])
-		// Some decoders let a frame enlarge the canvas.
-		if err := f.seen(int(left)+int(w), int(top)+int(h), limits); err != nil {
-			return 0, true, err
+		right := int(binary.LittleEndian.Uint16(src[at+1:])) + int(binary.LittleEndian.Uint16(src[at+5:]))
+		bottom := int(binary.LittleEndian.Uint16(src[at+3:])) + int(binary.LittleEndian.Uint16(src[at+7:]))
+		if right > width || bottom > height {
+			// libvips' decoder enlarges the canvas where browsers clip the
+			// frame: the answer would have a wrong size.
+			return 0, true, broken(GIF, "a frame reaches outside its canvas")
 		}
 		return subBlocks(src, at+10+colourTable(src[at+9])+1), true, nil
 	}

@@ -220,7 +220,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"a GIF without frames", media.GIF, "GIF89a\x02\x00\x02\x00\x00\x00\x00;", media.CodeDecodeFailed},
 		{"a GIF of no width", media.GIF, strings.Replace(gifs, "\x28\x00\x1e\x00", "\x00\x00\x1e\x00", 1), media.CodeDecodeFailed},
 		{"a GIF with too large a canvas", media.GIF, strings.Replace(gifs, "\x28\x00\x1e\x00", "\xff\xff\xff\xff", 1), media.CodePixels},
-		{"a GIF with too large a frame", media.GIF, strings.Replace(gifs, "\x00\x00\x00\x00\x28\x00\x1e\x00", "\x00\x00\x00\x00\xff\xff\xff\xff", 1), media.CodePixels},
+		{"a GIF with a frame outside its canvas", media.GIF, strings.Replace(gifs, "\x00\x00\x00\x00\x28\x00\x1e\x00", "\x08\x00\x00\x00\x28\x00\x1e\x00", 1), media.CodeDecodeFailed},
 		{"a GIF with too many frames", media.GIF, strings.TrimSuffix(gifs, ";") + strings.Repeat("\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x00", 500) + ";", media.CodeFrames},
 		{"a GIF with too many pixels over all frames", media.GIF, "GIF89a\x00\x20\x00\x20\x00\x00\x00" + strings.Repeat("\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x00", 2) + ";", media.CodePixels},
 

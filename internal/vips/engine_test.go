@@ -180,3 +180,11 @@ func colourIs(t testing.TB, img image.Image, x, y int, want color.NRGBA, most fl
 		}
 	}
 }
+
+// begun notes the order in which outputs begin, and drops their bytes.
+func begun(order *[]int) transform.Begin {
+	return func(index int, _ transform.Made) (io.Writer, error) {
+		*order = append(*order, index)
+		return io.Discard, nil
+	}
+}

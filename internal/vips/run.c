@@ -316,6 +316,9 @@ pad(const SpwJob *job, const SpwOutput *output, VipsImage **image)
 	if (!output->layout.canvas.width)
 		return 0;
 	bars(job, output, ink);
+	/* A half clear ground is laid once, below everything, at the end. */
+	if (job->has_background && ink[3] < 255)
+		ink[3] = 0;
 	if (ink[0] != ink[1] || ink[1] != ink[2])
 		if (spw_to_rgb(image))
 			return -1;
@@ -386,16 +389,22 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 static int
 stack(Run *run, VipsImage **frames, VipsImage **out)
 {
-	int height = frames[0]->Ysize;
+	if (run->count > 1)
+		return vips_arrayjoin(frames, out, run->count, "across", 1, NULL);
+	g_object_ref(frames[0]);
+	*out = frames[0];
+	return 0;
+}
 
-	if (run->count == 1) {
-		g_object_ref(frames[0]);
-		*out = frames[0];
-		return 0;
-	}
-	if (vips_arrayjoin(frames, out, run->count, "across", 1, NULL))
+/* Only what is kept, then what makes a strip an animation. */
+static int
+label(Run *run, VipsImage **image, int height, int keep)
+{
+	if (spw_keep_metadata(image, keep))
 		return -1;
-	return spw_stamp_frames(out, height, run->delays, run->count, run->job->plays);
+	if (run->count == 1)
+		return 0;
+	return spw_stamp_frames(image, height, run->delays, run->count, run->job->plays);
 }
 
 static int
@@ -410,7 +419,7 @@ finish_frames(Run *run, SpwOutput *output, VipsImage **out)
 		result = finish(run, output, &frames[i]);
 	}
 	if (!result)
-		result = spw_keep_metadata(&frames[0], output->keep) || stack(run, frames, out);
+		result = stack(run, frames, out) || label(run, out, frames[0]->Ysize, output->keep);
 	free_frames(frames, run->count);
 	return result ? -1 : 0;
 }
@@ -424,8 +433,10 @@ make_output(Run *run, SpwOutput *output)
 	VipsImage *image = NULL;
 	int result;
 
-	if (finish_frames(run, output, &image))
+	if (finish_frames(run, output, &image)) {
+		VIPS_UNREF(image);
 		return SPW_PROCESS;
+	}
 	if (output->max_bytes > 0 && spw_to_memory(run->job, &image)) {
 		g_object_unref(image);
 		return SPW_PROCESS;
@@ -446,7 +457,8 @@ load_mark(Run *run, const void *overlay, size_t length)
 		return 0;
 	if (spw_load(job, &job->overlay.load, overlay, length, &run->mark))
 		return -1;
-	return spw_to_srgb(&run->mark) || spw_to_rgb(&run->mark) || spw_with_alpha(&run->mark) ||
+	/* libvips mixes the metadata of what it joins: the mark's own must go. */
+	return spw_to_srgb(&run->mark) || spw_keep_metadata(&run->mark, 0) || spw_to_rgb(&run->mark) || spw_with_alpha(&run->mark) ||
 			spw_to_memory(job, &run->mark) || spw_turn(&run->mark, job->overlay.turns, job->overlay.mirror)
 		? -1
 		: 0;

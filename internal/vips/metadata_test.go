@@ -1,0 +1,93 @@
+package vips_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testpictures"
+)
+
+const (
+	artist  = "Ada Photographer"
+	rights  = "2026 Ada, all rights"
+	xmpText = "rights in a packet"
+)
+
+// tagged is a JPEG with everything a camera may put beside the pixels.
+func tagged() []byte {
+	block := testpictures.EXIF{Orientation: 6, Artist: artist, Copyright: rights, Latitude: 47, Longitude: 11}.Bytes()
+	segments := []testpictures.Segment{testpictures.EXIFSegment(block), testpictures.XMPSegment(xmpText), testpictures.CommentSegment("a remark")}
+	segments = append(segments, testpictures.ICCSegments(testpictures.WideGamutProfile(), 0)...)
+	return testpictures.JPEG(testpictures.Stored(testpictures.Scene(120, 80), 6), 90, segments...)
+}
+
+func TestMetadataIsDroppedUnlessKept(t *testing.T) {
+	src := tagged()
+	tests := map[string]struct {
+		keep            media.Keep
+		present, absent []string
+	}{
+		"nothing by default": {media.Keep{}, nil, []string{artist, rights, xmpText, "a remark", "Exif", "wide gamut", "GPS"}},
+		"copyright alone":    {media.Keep{Copyright: true}, []string{artist, rights}, []string{xmpText, "a remark", "wide gamut"}},
+		"EXIF":               {media.Keep{EXIF: true}, []string{artist, rights}, []string{xmpText, "a remark", "wide gamut"}},
+		"XMP":                {media.Keep{XMP: true}, []string{xmpText}, []string{artist, "a remark", "wide gamut"}},
+		"the profile":        {media.Keep{ICC: true}, nil, []string{artist, xmpText, "a remark"}},
+	}
+	for name, test := range tests {
+		for _, format := range []media.Format{media.JPEG, media.WebP} {
+			t.Run(fmt.Sprintf("%s in %s", name, format), func(t *testing.T) {
+				out := render(t, src, ask(60, 0, func(r *media.Request) { r.Keep = test.keep }), format)
+				for _, text := range test.present {
+					if !bytes.Contains(out.data, []byte(text)) {
+						t.Errorf("%q is lost", text)
+					}
+				}
+				for _, text := range test.absent {
+					if bytes.Contains(out.data, []byte(text)) {
+						t.Errorf("%q is still there", text)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestKeptEXIFDoesNotTurnThePictureTwice(t *testing.T) {
+	src := tagged()
+	for _, format := range []media.Format{media.JPEG, media.WebP, media.PNG, media.TIFF, media.AVIF} {
+		t.Run(string(format), func(t *testing.T) {
+			out := render(t, src, ask(60, 0, func(r *media.Request) { r.Keep = media.Keep{EXIF: true, XMP: true, ICC: true} }), format)
+			info, err := start(t).Probe(t.Context(), out.data, media.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Orientation != 1 || info.Width != 60 || info.Height != 40 {
+				t.Errorf("reads as %dx%d with orientation %d", info.Width, info.Height, info.Orientation)
+			}
+		})
+	}
+}
+
+func TestPlaceIsKeptOnlyWithEXIF(t *testing.T) {
+	gps := map[bool]media.Keep{false: {Copyright: true, XMP: true, ICC: true, IPTC: true}, true: {EXIF: true}}
+	for want, keep := range gps {
+		t.Run(fmt.Sprintf("keep %+v", keep), func(t *testing.T) {
+			out := render(t, tagged(), ask(60, 0, func(r *media.Request) { r.Keep = keep }), media.JPEG)
+			if got := hasGPS(out.data); got != want {
+				t.Errorf("place in the result: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// hasGPS looks for the tag of the GPS directory (0x8825) in either byte order.
+func hasGPS(file []byte) bool {
+	at := bytes.Index(file, []byte("Exif\x00\x00"))
+	if at < 0 {
+		return false
+	}
+	block := file[at:min(len(file), at+4096)]
+	return bytes.Contains(block, []byte{0x25, 0x88, 4, 0}) || bytes.Contains(block, []byte{0x88, 0x25, 0, 4})
+}

@@ -1,0 +1,201 @@
+package vips_test
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"testing"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testpictures"
+)
+
+// sceneSource is the scene of 240x160 as a lossless file.
+func sceneSource() []byte {
+	return testpictures.PNGOf(testpictures.Scene(240, 160), 8, testpictures.PNGRGB, false)
+}
+
+func TestFits(t *testing.T) {
+	src := sceneSource()
+	tests := map[string]struct {
+		req           media.Request
+		width, height int
+		want          image.Image // nil: the size is enough
+	}{
+		"inside shrinks to the tighter side": {ask(120, 120), 120, 80, testpictures.Scene(120, 80)},
+		"outside shrinks to the looser side": {ask(60, 60, fit(media.Outside)), 90, 60, testpictures.Scene(90, 60)},
+		"fill stretches":                     {ask(60, 120, fit(media.Fill)), 60, 120, testpictures.Scene(60, 120)},
+		"cover crops the middle":             {ask(80, 80, fit(media.Cover)), 80, 80, testpictures.SceneView(1.0/6, 0, 5.0/6, 1, 80, 80)},
+		"cover keeps a corner when asked":    {ask(80, 80, fit(media.Cover), gravity(media.GravityNorthEast)), 80, 80, testpictures.SceneView(1.0/3, 0, 1, 1, 80, 80)},
+		"cover keeps a focal point":          {ask(80, 80, fit(media.Cover), func(r *media.Request) { r.Gravity = media.Gravity{Kind: media.GravityFocal, X: 0, Y: 0.5} }), 80, 80, testpictures.SceneView(0, 0, 2.0/3, 1, 80, 80)},
+		"cover by attention is of that size": {ask(80, 80, fit(media.Cover), gravity(media.GravityAttention)), 80, 80, nil},
+		"cover by entropy is of that size":   {ask(80, 80, fit(media.Cover), gravity(media.GravityEntropy)), 80, 80, nil},
+		"nothing is enlarged by itself":      {ask(480, 0), 240, 160, testpictures.Scene(240, 160)},
+		"enlarging is possible":              {ask(480, 0, func(r *media.Request) { r.Enlarge = true }), 480, 320, testpictures.Scene(480, 320)},
+		"a side never falls below one":       {ask(1, 0), 1, 1, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := picture(t, src, test.req)
+			sizeIs(t, got, test.width, test.height)
+			if test.want != nil {
+				looksLike(t, got, test.want, 3)
+			}
+		})
+	}
+}
+
+func fit(kind media.Fit) func(*media.Request) { return func(r *media.Request) { r.Fit = kind } }
+
+func gravity(kind media.GravityKind) func(*media.Request) {
+	return func(r *media.Request) { r.Gravity = media.Gravity{Kind: kind} }
+}
+
+func TestContainPadsWithTheGroundOrNothing(t *testing.T) {
+	opaque := sceneSource()
+	green := media.Colour{R: 10, G: 200, B: 30, A: 255}
+	tests := map[string]struct {
+		src    []byte
+		format media.Format
+		ground *media.Colour
+		want   color.NRGBA
+	}{
+		"clear where the output has alpha": {opaque, media.PNG, nil, color.NRGBA{}},
+		"white where it has none":          {opaque, media.JPEG, nil, color.NRGBA{255, 255, 255, 255}},
+		"in the colour asked for":          {opaque, media.PNG, &green, color.NRGBA{10, 200, 30, 255}},
+		"in that colour in a JPEG too":     {opaque, media.JPEG, &green, color.NRGBA{10, 200, 30, 255}},
+		"half clear when asked for":        {opaque, media.PNG, &media.Colour{R: 200, A: 128}, color.NRGBA{200, 0, 0, 128}},
+		"in colour around a grey picture":  {testpictures.JPEG(testpictures.Grey(240, 160), 95), media.PNG, &green, color.NRGBA{10, 200, 30, 255}},
+		"clear around a grey picture":      {testpictures.JPEG(testpictures.Grey(240, 160), 95), media.PNG, nil, color.NRGBA{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out := render(t, test.src, ask(120, 120, fit(media.Contain), func(r *media.Request) { r.Background, r.Quality = test.ground, 95 }), test.format)
+			img := decode(t, test.format, out.data)
+			sizeIs(t, img, 120, 120)
+			for _, y := range []int{1, 118} {
+				colourIs(t, img, 60, y, test.want, 6)
+			}
+			if _, _, _, a := img.At(60, 60).RGBA(); a != 0xffff {
+				t.Error("the picture itself became transparent")
+			}
+		})
+	}
+}
+
+func TestBackgroundFillsTransparency(t *testing.T) {
+	src := testpictures.PNGOf(testpictures.SceneAlpha(120, 80), 8, testpictures.PNGRGBA, false)
+	tests := map[string]struct {
+		ground media.Colour
+		want   color.NRGBA
+	}{
+		"an opaque one fills":       {media.Colour{R: 9, G: 99, B: 199, A: 255}, color.NRGBA{9, 99, 199, 255}},
+		"a clear one fills nothing": {media.Colour{}, color.NRGBA{}},
+		"half a ground fills half":  {media.Colour{R: 200, A: 128}, color.NRGBA{200, 0, 0, 128}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			img := picture(t, src, ask(0, 0, func(r *media.Request) { r.Background = &test.ground }))
+			colourIs(t, img, 115, 10, test.want, 2)
+		})
+	}
+}
+
+func TestEffects(t *testing.T) {
+	src := sceneSource()
+	plain := picture(t, src, ask(0, 0))
+	t.Run("blur keeps flat ground and softens edges", func(t *testing.T) {
+		img := picture(t, src, ask(0, 0, func(r *media.Request) { r.Blur = 4 }))
+		colourIs(t, img, 20, 20, color.NRGBA{208, 32, 40, 255}, 2)
+		if edge := onWhite(img, 71, 20); edge[0] > 180 || edge[0] < 90 {
+			t.Errorf("the edge of the red block is %v", edge)
+		}
+	})
+	t.Run("blur does not pull colour out of clear pixels", func(t *testing.T) {
+		clear := testpictures.PNGOf(testpictures.SceneAlpha(240, 160), 8, testpictures.PNGRGBA, false)
+		img := color.NRGBAModel.Convert(picture(t, clear, ask(0, 0, func(r *media.Request) { r.Blur = 3 })).At(203, 10)).(color.NRGBA)
+		if img.R > 110 {
+			t.Errorf("magenta bleeds: %v", img)
+		}
+	})
+	t.Run("sharpen keeps flat ground and alpha", func(t *testing.T) {
+		clear := testpictures.PNGOf(testpictures.SceneAlpha(240, 160), 8, testpictures.PNGRGBA, false)
+		img := picture(t, clear, ask(0, 0, func(r *media.Request) { r.Sharpen = 2 }))
+		colourIs(t, img, 20, 20, color.NRGBA{208, 32, 40, 255}, 3)
+		colourIs(t, img, 230, 20, color.NRGBA{}, 0)
+		if _, _, _, a := img.At(100, 150).RGBA(); a>>8 != 128 {
+			t.Errorf("half clear became %d", a>>8)
+		}
+	})
+	t.Run("sharpen changes edges", func(t *testing.T) {
+		soft := picture(t, src, ask(120, 0))
+		sharp := picture(t, src, ask(120, 0, func(r *media.Request) { r.Sharpen = 1.5 }))
+		if d := distance(soft, sharp); d < 0.05 || d > 10 {
+			t.Errorf("differs by %.2f", d)
+		}
+	})
+	t.Run("grayscale has no colour and keeps lightness", func(t *testing.T) {
+		img := picture(t, src, ask(0, 0, func(r *media.Request) { r.Grayscale = true }))
+		for _, at := range []image.Point{{20, 20}, {168, 64}, {10, 155}} {
+			c := onWhite(img, at.X, at.Y)
+			if c[0] != c[1] || c[1] != c[2] {
+				t.Errorf("colour at %v: %v", at, c)
+			}
+		}
+		if light, dark := onWhite(img, 168, 64)[0], onWhite(img, 180, 136)[0]; light < 230 || dark > 50 {
+			t.Errorf("disc %v, bar %v", light, dark)
+		}
+	})
+	t.Run("without steps nothing changes", func(t *testing.T) { looksLike(t, plain, testpictures.Scene(240, 160), 0) })
+}
+
+func TestSmartCropsFindTheSubject(t *testing.T) {
+	// A grey field with one loud, detailed patch near its right edge.
+	field := image.NewNRGBA(image.Rect(0, 0, 400, 100))
+	draw.Draw(field, field.Rect, image.NewUniform(color.NRGBA{128, 128, 128, 255}), image.Point{}, draw.Src)
+	draw.Draw(field, image.Rect(300, 10, 380, 90), testpictures.Photo(80, 80), image.Point{}, draw.Src)
+	src := testpictures.PNGOf(field, 8, testpictures.PNGRGB, false)
+	for _, kind := range []media.GravityKind{media.GravityAttention, media.GravityEntropy} {
+		t.Run(string(kind), func(t *testing.T) {
+			img := picture(t, src, ask(100, 100, fit(media.Cover), gravity(kind)))
+			sizeIs(t, img, 100, 100)
+			if c := onWhite(img, 50, 50); c == [3]float64{128, 128, 128} {
+				t.Error("the middle of the crop is empty")
+			}
+		})
+	}
+}
+
+func TestSeveralSizesComeFromOneDecode(t *testing.T) {
+	src := testpictures.JPEG(testpictures.Scene(1200, 800), 95)
+	req := ask(0, 0, func(r *media.Request) {
+		r.Sizes = []media.Size{{Width: 60}, {Width: 300}, {Width: 280}, {Width: 150, Height: 150}}
+	})
+	outputs := renderAll(t, src, nil, req, media.PNG)
+	for i, want := range []image.Point{{60, 40}, {300, 200}, {280, 187}, {150, 100}} {
+		img := decode(t, media.PNG, outputs[i].data)
+		sizeIs(t, img, want.X, want.Y)
+		looksLike(t, img, testpictures.Scene(want.X, want.Y), 3)
+	}
+	t.Run("the largest is begun first", func(t *testing.T) {
+		engine := start(t)
+		var order []int
+		err := engine.Run(t.Context(), src, nil, planFor(t, engine, src, req, media.PNG), begun(&order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if order[0] != 1 || order[3] != 0 {
+			t.Errorf("began in the order %v", order)
+		}
+	})
+}
+
+func TestLaterPages(t *testing.T) {
+	src := testpictures.TIFF(60, 40, 1, 3)
+	first, second := picture(t, src, ask(0, 0)), picture(t, src, ask(30, 0, func(r *media.Request) { r.Page = 2 }))
+	looksLike(t, first, testpictures.Scene(60, 40), 0)
+	sizeIs(t, second, 30, 20)
+	if d := distance(picture(t, src, ask(30, 0)), second); d < 20 {
+		t.Errorf("the second page differs from the first by %.1f only", d)
+	}
+}

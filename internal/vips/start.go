@@ -1,6 +1,6 @@
 package vips
 
-// #cgo pkg-config: vips libwebp
+// #cgo pkg-config: vips libwebp libwebpmux
 // #cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -lm
 // #include "bridge.h"

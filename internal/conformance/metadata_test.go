@@ -109,3 +109,16 @@ func TestStrippedAnswersHoldNoMetadata(t *testing.T) {
 		})
 	}
 }
+
+// TestStrippedAnimationsHoldNoMetadata is the same for several frames.
+func TestStrippedAnimationsHoldNoMetadata(t *testing.T) {
+	s := start(t, withFile(t, "in.gif", testpictures.Disposals(64, 64)["mixed"].Bytes()))
+	for _, format := range []string{"gif", "webp"} {
+		got := s.good(t, "/assets/in.gif?format="+format)
+		for _, banned := range []string{"EXIF", "Exif", "XMP", "gif-"} {
+			if bytes.Contains(got.body, []byte(banned)) {
+				t.Errorf("%s: %q is in the answer", format, banned)
+			}
+		}
+	}
+}

@@ -14,7 +14,8 @@ var (
 const shown = `(() => {
 	const img = document.getElementById("result");
 	const url = document.getElementById("snippet").textContent;
-	return !img.hidden && !document.getElementById("sheet").hidden && img.naturalWidth > 0 && location.origin + img.dataset.of === url;
+	return !img.hidden && !document.getElementById("sheet").hidden && img.naturalWidth > 0 &&
+		(url === location.origin + img.dataset.of || url.includes("'" + location.origin + img.dataset.of + "'"));
 })()`
 
 const snippet = `document.getElementById("snippet").textContent`

@@ -136,10 +136,12 @@ async function describe() {
 
 const turned = (info) => (info.orientation > 1 ? `, EXIF ${info.orientation}` : info.frames > 1 ? `, ${info.frames} frames` : '');
 
-// startState is the first visit's: a width that the stage can show whole.
+// startState is the first visit's: a width at which the stage shows a picture
+// of the usual shape, 3 to 2, whole.
 function startState() {
-  const room = byId('canvas').clientWidth - 32;
-  return { w: Math.min(640, Math.max(200, Math.floor(room / 8) * 8)), key: listing.pictures[0]?.key ?? '' };
+  const { clientWidth, clientHeight } = byId('canvas');
+  const room = Math.min(clientWidth - 32, (clientHeight - 32) * 1.5, 640);
+  return { w: Math.max(200, Math.floor(room / 8) * 8), key: listing.pictures[0]?.key ?? '' };
 }
 
 function listen() {
@@ -161,7 +163,7 @@ function listen() {
 async function start() {
   listen();
   [listing, accept] = await Promise.all([fetch('/demo.json').then((r) => r.json()), acceptable()]);
-  byId('version').textContent = listing.version ?? '';
+  byId('version').textContent = (listing.version ?? '').replace('(devel)', 'dev');
   disableFormats(byId('formats'), listing.formats);
   buildStrip(byId('strip'), listing.pictures, (key) => change({ key }));
   byId('strip').hidden = listing.pictures.length === 0;

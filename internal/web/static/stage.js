@@ -114,7 +114,7 @@ export class Stage {
   #cost(blob, timing, state) {
     byId('bytes').textContent = bytesText(blob.size);
     const share = state.bytes ? blob.size / state.bytes : 0;
-    byId('ratio').textContent = share ? `${share < 0.095 ? (share * 100).toFixed(1) : Math.round(share * 100)} % of ${bytesText(state.bytes)}` : '';
+    this.#ratio(share ? `${share < 0.095 ? (share * 100).toFixed(1) : Math.round(share * 100)} %` : '', share ? `of ${bytesText(state.bytes)}` : '');
     byId('gauge').style.setProperty('--level', `${Math.min(100, share * 100).toFixed(2)}%`);
     byId('gauge').classList.toggle('over', share > 1);
     byId('total').textContent = ms(timing.total);
@@ -123,6 +123,11 @@ export class Stage {
       byId('phases').querySelector('.' + phase).style.flexGrow = Math.max(timing[phase], 0);
       byId('key').querySelector(`.${phase} b`).textContent = timing[phase] < 10 ? timing[phase].toFixed(1) : Math.round(timing[phase]);
     }
+  }
+
+  #ratio(percent, of) {
+    byId('ratio').querySelector('.share-of').textContent = percent;
+    byId('ratio').querySelector('.of').textContent = of;
   }
 
   #unseen(type, blob) {
@@ -150,7 +155,8 @@ export class Stage {
 
   #clear() {
     for (const id of ['bytes', 'total', 'dims']) byId(id).textContent = '–';
-    for (const id of ['ratio', 'hit', 'format-name']) byId(id).textContent = '';
+    for (const id of ['hit', 'format-name']) byId(id).textContent = '';
+    this.#ratio('', '');
     for (const el of byId('key').querySelectorAll('b')) el.textContent = '';
     for (const el of byId('phases').children) el.style.flexGrow = 0;
     byId('gauge').style.setProperty('--level', '0%');

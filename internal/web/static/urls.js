@@ -47,7 +47,7 @@ export const referenceURL = (state) => pictureURL(state, {
 
 export const previewURL = (key, width, height) => address(key, [['sizes', `${width}x${height}`]]);
 
-export const thumbURL = (key) => address(key, [['sizes', '176x128'], ['fit', 'cover'], ['gravity', 'attention']]);
+export const thumbURL = (key) => address(key, [['sizes', '176x128'], ['fit', 'cover'], ['gravity', 'attention'], ['frames', '1']]);
 
 export const infoURL = (key) => `/info?image_url=${plain(key)}`;
 

@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,6 +155,23 @@ func TestSignedServer(t *testing.T) {
 		b := newBench(t, signed)
 		if res := b.get("http://example.com" + httpapi.SignURL(testKey, "/assets/a.jpg")); res.StatusCode != 200 {
 			t.Error(body(t, res))
+		}
+	})
+	t.Run("the signed url of another request cannot stand inside a query", func(t *testing.T) {
+		good := httpapi.SignURL(testKey, "/resize?image_url=a.jpg&sizes=50x0")
+		for _, front := range []string{"http:", "x:", "http:/x/..", "", "http://example.com"} {
+			b := newBench(t, signed)
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RequestURI = front + "/resize?image_url=https:%2f%2fh%2fsecret.jpg?x=://h" + good
+			var err error
+			if r.URL, err = url.ParseRequestURI(r.RequestURI); err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			b.public.ServeHTTP(w, r)
+			if ref := b.source.lastRef(); ref != "" {
+				t.Errorf("%s fetched %q", r.RequestURI, ref)
+			}
 		}
 	})
 	t.Run("a server without keys takes signed urls as they are", func(t *testing.T) {

@@ -32,10 +32,16 @@ func target(r *http.Request) string {
 		return raw
 	}
 	// The absolute form of a proxy request: the part after the host counts.
-	if _, rest, found := strings.Cut(raw, "://"); found {
-		if i := strings.IndexAny(rest, "/?"); i >= 0 {
-			return rest[i:]
-		}
+	// It is cut exactly where net/url cuts it. A "://" further on may stand
+	// in the query, where it would put a signature over other bytes than
+	// those that are answered.
+	_, rest, _ := strings.Cut(raw, ":")
+	authority, found := strings.CutPrefix(rest, "//")
+	if !found {
+		return rest
+	}
+	if i := strings.IndexAny(authority, "/?"); i >= 0 {
+		return authority[i:]
 	}
 	return "/"
 }
@@ -198,7 +204,9 @@ func (s *Server) readQuery(x *exchange) (url.Values, time.Time, error) {
 			return nil, time.Time{}, err
 		}
 	}
-	values, err := parseQuery(x.r.URL.RawQuery)
+	// What was verified is what is read.
+	_, query, _ := strings.Cut(target(x.r), "?")
+	values, err := parseQuery(query)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

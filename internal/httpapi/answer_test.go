@@ -259,6 +259,26 @@ func TestAFailureAfterTheFirstByteBreaksTheConnection(t *testing.T) {
 	})
 }
 
+// In HTTP/1.0 the end of the connection is the end of the picture, so that a
+// cut could not be told from it; nginx speaks it to what it stands before.
+func TestAFailureAfterTheFirstByteIsAProblemForHTTP10(t *testing.T) {
+	for name, query := range map[string]string{"one picture": "format=png", "several": "format=png&sizes=10x0,20x0"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(s *settings) { s.transform.Hold = 4 })
+			goOn := make(chan struct{})
+			close(goOn)
+			b.engine.run = slowly("head", goOn, func(io.Writer) error {
+				return media.Errorf(media.CodeDecodeFailed, "The picture is broken further down.")
+			})
+			r := httptest.NewRequest(http.MethodGet, "/assets/a.jpg?"+query, nil)
+			r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
+			w := httptest.NewRecorder()
+			b.public.ServeHTTP(w, r)
+			wantProblem(t, w.Result(), 422, "decode-failed")
+		})
+	}
+}
+
 func TestAFailureBeforeTheFirstByteIsAProblem(t *testing.T) {
 	b := newBench(t, nil)
 	b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 )
 
@@ -117,6 +118,20 @@ func TestHeadAnswersTheHeadersOfGet(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the length is told once the picture is in the cache", func(t *testing.T) {
+		b := newBench(t, nil)
+		get := b.get("/assets/a.jpg?format=png")
+		waitIdle(t, b)
+		head := ask(b.public, http.MethodHead, "/assets/a.jpg?format=png")
+		want := strconv.Itoa(len(body(t, get)))
+		if got := head.Header.Get("Content-Length"); got != want || body(t, head) != "" {
+			t.Errorf("HEAD says %q bytes, GET has %s", got, want)
+		}
+		several := ask(b.public, http.MethodHead, "/assets/a.jpg?format=png&encoder=json")
+		if got := several.Header.Get("Content-Length"); got != "" {
+			t.Errorf("a wrapped picture has the length %q of a bare one", got)
+		}
+	})
 	t.Run("errors have the headers of a problem and no body", func(t *testing.T) {
 		res := ask(newBench(t, nil).public, http.MethodHead, "/assets/missing")
 		if res.StatusCode != 404 || res.Header.Get("Content-Type") != "application/problem+json" || body(t, res) != "" {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,7 @@ func (s *Server) answerImage(x *exchange, key string) error {
 	x.format = result.Format
 	if x.r.Method == http.MethodHead {
 		s.setBodyHeaders(x, w, result)
+		setKnownLength(x, w, result)
 		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
@@ -83,6 +85,16 @@ func (s *Server) setBodyHeaders(x *exchange, w *wish, result *transform.Result) 
 	}
 }
 
+// setKnownLength tells a HEAD what GET would send, where that is in the cache.
+func setKnownLength(x *exchange, w *wish, result *transform.Result) {
+	if shapeOf(w.request) != bare || len(result.Outputs) != 1 {
+		return
+	}
+	if n, complete := result.Outputs[0].Size(); complete {
+		x.w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+	}
+}
+
 // shape is how the pictures of one answer are wrapped.
 type shape int
 
@@ -109,6 +121,9 @@ func (s *Server) answerBody(x *exchange, w *wish, result *transform.Result) erro
 	if len(result.Outputs) == 0 {
 		return media.Errorf(media.CodeEncodeFailed, "No picture came out.")
 	}
+	if err := awaitFor10(x, result); err != nil {
+		return err
+	}
 	first, err := openPart(x.r.Context(), result.Outputs[0])
 	if err != nil {
 		return err
@@ -123,4 +138,19 @@ func (s *Server) answerBody(x *exchange, w *wish, result *transform.Result) erro
 		return sendMultipart(x, w, result, all)
 	}
 	return sendPicture(x, all)
+}
+
+// awaitFor10 waits for whole pictures where the client speaks HTTP/1.0, as
+// nginx does to what it stands before. There the end of the connection ends a
+// body of unknown length, so a picture that fails half way would look whole.
+func awaitFor10(x *exchange, result *transform.Result) error {
+	if x.r.ProtoAtLeast(1, 1) {
+		return nil
+	}
+	for _, output := range result.Outputs {
+		if err := output.Whole(x.r.Context()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

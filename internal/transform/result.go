@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -22,7 +23,8 @@ type Job struct {
 	// Fresh, when set, is asked as soon as the tag is known, before any
 	// costly step; true ends the job with Result.NotModified.
 	Fresh func(etag string, modified time.Time) bool
-	// HeadersOnly stops after planning: type and tag, no outputs.
+	// HeadersOnly stops after planning: type and tag, and no outputs but
+	// those that the cache has.
 	HeadersOnly bool
 }
 
@@ -110,6 +112,18 @@ func (o *Output) Ready(ctx context.Context) (Made, error) {
 		return Made{}, asMediaError(err)
 	}
 	return o.made, nil
+}
+
+// Whole waits until the picture is complete or has failed, for clients that
+// could not tell a cut from its end.
+func (o *Output) Whole(ctx context.Context) error {
+	if _, err := o.Ready(ctx); err != nil || o.spool == nil {
+		return err
+	}
+	if err := o.spool.Wait(ctx, math.MaxInt64); err != nil {
+		return asMediaError(err)
+	}
+	return nil
 }
 
 // Reader follows the encoder; it ends with io.EOF only when the picture is

@@ -72,7 +72,7 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 		res.NotModified = true
 		return res, nil
 	}
-	if s.fromCache(res, job) {
+	if s.fromCache(res) {
 		return res, nil
 	}
 	if err := errors.Join(src.load(s), overlay.loadIfAny(s)); err != nil {
@@ -158,7 +158,7 @@ func put(w io.Writer, fields ...string) {
 	}
 }
 
-func (s *Service) fromCache(res *Result, job Job) bool {
+func (s *Service) fromCache(res *Result) bool {
 	if s.cfg.CacheMemory == 0 {
 		return false
 	}
@@ -167,9 +167,6 @@ func (s *Service) fromCache(res *Result, job Job) bool {
 		return false
 	}
 	res.CacheHit, res.Format, res.Info = true, e.format, e.info
-	if job.HeadersOnly {
-		return true
-	}
 	for _, o := range e.outputs {
 		res.Outputs = append(res.Outputs, cachedOutput(o.made, o.data))
 	}

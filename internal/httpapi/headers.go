@@ -73,11 +73,15 @@ func setValidators(h http.Header, etag string, modified time.Time) {
 }
 
 // cacheControl says how long an answer may be kept: never beyond the end of
-// the signed URL that led to it.
+// the signed URL that led to it, and not at all when the source may have been
+// cut short unseen.
 func (s *Server) cacheControl(meta source.Meta, expires time.Time) string {
 	age := s.cfg.MaxAge
 	if s.cfg.HonourOrigin && meta.MaxAge >= 0 {
 		age = meta.MaxAge
+	}
+	if meta.OpenEnded {
+		age = 0
 	}
 	if !expires.IsZero() {
 		age = min(age, expires.Sub(s.cfg.Now()))

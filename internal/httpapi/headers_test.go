@@ -130,6 +130,13 @@ func TestCacheControl(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("a source that may have been cut unseen is not kept", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.source.meta.OpenEnded = true
+		if got := b.get("/assets/a.jpg").Header.Get("Cache-Control"); got != "public, max-age=0" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("no answer is kept beyond the end of its signed url", func(t *testing.T) {
 		b := newBench(t, func(s *settings) {
 			s.http.Keys = [][]byte{testKey}

@@ -85,9 +85,10 @@ func (o *original) load(s *Service) error {
 }
 
 // version tells one state of the source from the next: the origin's own
-// validator, or the hash of the bytes where it has none.
+// validator, or the hash of the bytes where it has none or they may be a part
+// of what it stands for.
 func (o *original) version(s *Service) (string, error) {
-	if v := o.meta.Validator(); v != "" {
+	if v := o.meta.Validator(); v != "" && !o.meta.OpenEnded {
 		return v, nil
 	}
 	if err := o.load(s); err != nil {

@@ -32,7 +32,8 @@ func (s *Service) Info(ctx context.Context, ref string, fresh func(etag string, 
 		return nil, err
 	}
 	defer src.close()
-	d := &Details{Source: src.meta, LastModified: src.meta.LastModified}
+	meta := freshness(src, nil)
+	d := &Details{Source: meta, LastModified: meta.LastModified}
 	req := infoRequest()
 	if d.ETag, err = s.tag(Job{Ref: ref, Request: req}, src, nil); err != nil {
 		return nil, err

@@ -64,7 +64,8 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 	}
 	defer func() { src.close(); overlay.close() }()
 
-	res := &Result{Source: src.meta, LastModified: src.meta.LastModified, Negotiated: job.Request.Format == media.Auto}
+	meta := freshness(src, overlay)
+	res := &Result{Source: meta, LastModified: meta.LastModified, Negotiated: job.Request.Format == media.Auto}
 	if res.ETag, err = s.tag(job, src, overlay); err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 /* From finished pixels to bytes, which leave as the encoder makes them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stages.h"
@@ -188,20 +189,71 @@ encode(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, Enco
 	return result;
 }
 
-/* The next quality to try between one that fits and one that does not. Size
- * grows about exponentially with quality, so the guess goes through the
- * logarithms of the sizes rather than the middle.
+/* What is known while a quality is searched for: the highest that fits, 0 when
+ * none does yet, and the lowest that does not.
+ */
+typedef struct {
+	int fits, above;
+	double fits_size, above_size;
+	int side; /* how often in a row the same end moved; its sign says which */
+} Bracket;
+
+/* Quantisers step about with the distance from the best quality, so sizes are
+ * near a line when both are taken by their logarithms.
+ */
+static double
+on_curve(int quality)
+{
+	return -log(102.0 - quality);
+}
+
+static double
+from_curve(double place)
+{
+	return 102.0 - exp(-place);
+}
+
+/* How much below the budget a guess aims that has nothing below it yet. */
+static const double aims[MOST_ENCODES] = { 1, 0.95, 0.75, 0.4, 0 };
+
+/* The next guess. While nothing fits, only one size is of use, and the guess
+ * goes by what photographs do; later ones go through the curve, or take the
+ * middle where that keeps moving one end only. The last is for whether there
+ * is any answer at all.
  */
 static int
-next_quality(int fits, double fits_size, int above, double above_size, double budget)
+next_quality(const Bracket *bracket, int number, double budget)
 {
-	double share = 0.5;
+	double guess = (bracket->fits + bracket->above) / 2.0;
 
-	if (fits_size > 0 && above_size > fits_size)
-		share = (log(budget) - log(fits_size)) / (log(above_size) - log(fits_size));
-	else if (fits_size <= 0)
-		share = pow(budget / above_size, 0.8);
-	return VIPS_CLIP(fits + 1, fits + (int) floor(share * (above - fits)), above - 1);
+	if (!bracket->fits && aims[number] == 0)
+		guess = 1;
+	else if (!bracket->fits)
+		guess = bracket->above - 18 * pow(log(bracket->above_size / (budget * aims[number])), 1.4);
+	else if (abs(bracket->side) < 2 && bracket->above_size > bracket->fits_size) {
+		double low = on_curve(bracket->fits), high = on_curve(bracket->above);
+		double aim = number == MOST_ENCODES - 1 ? 0.93 * budget : budget;
+
+		guess = from_curve(low + (high - low) * log(aim / bracket->fits_size) /
+						 log(bracket->above_size / bracket->fits_size));
+	}
+	return VIPS_CLIP(bracket->fits + 1, (int) floor(guess), bracket->above - 1);
+}
+
+/* Whether the trial fits. */
+static int
+narrow(Bracket *bracket, int quality, double size, double budget)
+{
+	if (size > budget) {
+		bracket->above = quality;
+		bracket->above_size = size;
+		bracket->side = VIPS_MIN(bracket->side, 0) - 1;
+		return 0;
+	}
+	bracket->fits = quality;
+	bracket->fits_size = size;
+	bracket->side = VIPS_MAX(bracket->side, 0) + 1;
+	return 1;
 }
 
 static int
@@ -233,27 +285,17 @@ static int
 search(SpwJob *job, VipsImage *image, const SpwOutput *output, Encoded *best)
 {
 	double budget = (double) output->max_bytes;
-	int fits = 0, above = output->quality + 1;
-	double fits_size = 0, above_size = 0;
 	int tries = quality_matters(output) ? MOST_ENCODES : 1;
+	Bracket bracket = { .above = output->quality + 1 };
 
-	for (int n = 0; n < tries && above - fits > 1; n++) {
+	for (int n = 0; n < tries && bracket.above - bracket.fits > 1; n++) {
 		Encoded trial = { NULL, 0, 0 };
-		int quality = n == 0 ? output->quality : next_quality(fits, fits_size, above, above_size, budget);
+		int quality = n == 0 ? output->quality : next_quality(&bracket, n, budget);
 
-		if (n == MOST_ENCODES - 1 && fits == 0)
-			quality = 1;
 		if (spw_cancelled(job) || encode(job, image, output, quality, &trial))
 			return -1;
-		if ((double) trial.length <= budget) {
-			fits = quality;
-			fits_size = (double) trial.length;
+		if (narrow(&bracket, quality, (double) trial.length, budget))
 			take(best, &trial);
-		}
-		else {
-			above = quality;
-			above_size = (double) trial.length;
-		}
 		g_free(trial.data);
 	}
 	return 0;

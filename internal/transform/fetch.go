@@ -29,16 +29,21 @@ func (s *Service) open(ctx context.Context, ref string) (*original, error) {
 	default:
 		return nil, media.Errorf(media.CodeOverloaded, "The server is busy: %d sources are being read already.", cap(s.fetches))
 	}
+	taken := true
+	defer func() {
+		if taken {
+			<-s.fetches
+		}
+	}()
 	object, err := s.sources.Open(ctx, ref)
 	if err != nil {
-		<-s.fetches
 		return nil, asMediaError(err)
 	}
 	limit := s.cfg.Limits.SourceBytes
 	if object.Size > limit {
-		<-s.fetches
 		return nil, errors.Join(tooLarge(limit), object.Body.Close())
 	}
+	taken = false // the body gives it back from here on
 	return &original{meta: object.Meta, body: &place{object.Body, s.fetches}}, nil
 }
 
@@ -132,4 +137,15 @@ func asMediaError(err error) error {
 		return media.Wrap(media.CodeOutputBytes, err, "The result is larger than the limit for one output.")
 	}
 	return media.Wrap(media.CodeEncodeFailed, err, "The picture could not be made.")
+}
+
+// ended tells why ctx is over: by a cause of ours that has a code, or because
+// whoever asked has left, which detail words.
+func ended(ctx context.Context, detail string) error {
+	cause := context.Cause(ctx)
+	var coded *media.Error
+	if errors.As(cause, &coded) {
+		return coded
+	}
+	return media.Wrap(media.CodeCancelled, cause, "%s", detail)
 }

@@ -56,7 +56,7 @@ func (g *gate) acquire(ctx context.Context, bytes int64, patience time.Duration)
 	case <-w.granted:
 		return g.releaser(bytes), nil
 	case <-ctx.Done():
-		err = media.Wrap(media.CodeCancelled, context.Cause(ctx), "The request ended while it waited for its turn.")
+		err = ended(ctx, "The request ended while it waited for its turn.")
 	case <-timer.C:
 		err = media.Errorf(media.CodeOverloaded, "The server is busy: no turn came within %s.", patience)
 	}

@@ -62,7 +62,9 @@ func (s *Service) describe(ctx context.Context, d *Details, src *original, memor
 	}
 	defer release()
 	d.Queue = time.Since(began)
-	run, cancel := context.WithTimeoutCause(ctx, s.cfg.Limits.Time,
+	run, done := s.untilStopped(ctx)
+	defer done()
+	run, cancel := context.WithTimeoutCause(run, s.cfg.Limits.Time,
 		media.Errorf(media.CodeTimeout, "Describing the picture took longer than %s.", s.cfg.Limits.Time))
 	defer cancel()
 	began = time.Now()

@@ -31,6 +31,13 @@ func (s *Service) Shutdown(ctx context.Context) error {
 	}
 }
 
+// untilStopped is ctx ended by Shutdown's deadline as well. done gives it back.
+func (s *Service) untilStopped(ctx context.Context) (stoppable context.Context, done func()) {
+	stoppable, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(s.base, func() { cancel(context.Cause(s.base)) })
+	return stoppable, func() { unlink(); cancel(nil) }
+}
+
 // Ready tells whether the service is of use at the moment: it is not while it
 // stops, nor when work waits and none has moved for Config.Stall.
 func (s *Service) Ready(now time.Time) error {

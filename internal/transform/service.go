@@ -198,7 +198,7 @@ func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 	case s.probes <- struct{}{}:
 		defer func() { <-s.probes }()
 	case <-ctx.Done():
-		return media.Info{}, asMediaError(context.Cause(ctx))
+		return media.Info{}, ended(ctx, "The request ended before its source was looked at.")
 	}
 	info, err := s.engine.Probe(ctx, src, s.cfg.Limits)
 	if err != nil {
@@ -217,7 +217,9 @@ func (s *Service) admit(ctx context.Context, memory int64) (release func(), err 
 	}
 	s.flights.Add(1)
 	s.mu.Unlock()
-	permit, err := s.gate.acquire(ctx, memory, s.cfg.QueueWait)
+	waiting, done := s.untilStopped(ctx)
+	defer done()
+	permit, err := s.gate.acquire(waiting, memory, s.cfg.QueueWait)
 	if err != nil {
 		s.flights.Done()
 		s.counts.record(err)

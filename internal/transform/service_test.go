@@ -129,6 +129,17 @@ type bench struct {
 	engine *scriptEngine
 	source *memorySource
 	spools *spool.Pool
+	cfg    transform.Config
+}
+
+// with is another service of the same settings.
+func (b *bench) with(t *testing.T, engine transform.Engine, sources source.Opener) *transform.Service {
+	t.Helper()
+	service, err := transform.New(b.cfg, engine, sources, b.spools, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
 }
 
 func newBench(t *testing.T, change func(*transform.Config)) *bench {
@@ -147,10 +158,8 @@ func newBench(t *testing.T, change func(*transform.Config)) *bench {
 		source: &memorySource{files: map[string][]byte{"a.jpg": []byte("source bytes"), "empty.jpg": nil}},
 		spools: spools,
 	}
-	b.Service, err = transform.New(cfg, b.engine, b.source, spools, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.cfg = cfg
+	b.Service = b.with(t, b.engine, b.source)
 	t.Cleanup(func() { b.mustBeEmpty(t) })
 	return b
 }

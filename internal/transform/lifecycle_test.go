@@ -1,0 +1,65 @@
+package transform_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// describer blocks in Describe until it is told to stop.
+type describer struct{ *scriptEngine }
+
+func (describer) Describe(ctx context.Context, _ []byte, _ media.Info) (transform.Summary, error) {
+	<-ctx.Done()
+	return transform.Summary{}, context.Cause(ctx)
+}
+
+// A drain that waited for the time limit of each would last for minutes.
+func TestShutdownAlsoCancelsDescriptionsAndWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *transform.Config) { c.Jobs, c.QueueWait = 1, time.Minute })
+		service := b.with(t, describer{b.engine}, b.source)
+		faults := make(chan error, 3)
+		for range cap(faults) {
+			go func() { _, err := service.Info(t.Context(), "a.jpg", nil); faults <- err }()
+		}
+		synctest.Wait()
+		if s := service.Stats(); s.Running != 1 || s.Waiting != 2 {
+			t.Fatalf("stats %+v", s)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := service.Shutdown(ctx); err == nil {
+			t.Error("shutdown said nothing of the work it had to cancel")
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("shutdown took %s", took)
+		}
+		for range cap(faults) {
+			wantCode(t, <-faults, media.CodeOverloaded)
+		}
+	})
+}
+
+// panicking is a source with a fault of its own.
+type panicking struct{}
+
+func (panicking) Open(context.Context, string) (*source.Object, error) { panic("source") }
+
+func TestAPanickingSourceGivesItsPlaceBack(t *testing.T) {
+	b := newBench(t, nil)
+	service := b.with(t, b.engine, panicking{})
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = service.Do(t.Context(), job())
+	}()
+	if s := service.Stats(); s.Fetching != 0 {
+		t.Errorf("%d places are still taken", s.Fetching)
+	}
+}

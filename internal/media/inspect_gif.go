@@ -3,7 +3,8 @@ package media
 import "encoding/binary"
 
 // examineGIF walks the blocks and counts frames. A missing trailer is common
-// and harmless; a frame whose data stops is not.
+// and harmless; a frame whose data stops is not, nor is an extension, which
+// announces another frame.
 func examineGIF(src []byte, limits Limits) (Findings, error) {
 	var found Findings
 	if len(src) < 13 {
@@ -23,7 +24,7 @@ func examineGIF(src []byte, limits Limits) (Findings, error) {
 		if err != nil {
 			return found, err
 		}
-		if next < 0 && found.Frames > 0 && !frame {
+		if next < 0 && found.Frames > 0 && !frame && src[at] != 0x21 {
 			break // garbage behind complete frames
 		}
 		if next < 0 {

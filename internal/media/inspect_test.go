@@ -217,6 +217,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"PNG texts that inflate together", media.PNG, pngHead + ihdr(2, 2, "\x08\x02\x00\x00\x00") + strings.Repeat(chunk("zTXt", "a\x00\x00"+deflated(t, 5<<20)), 4), media.CodeMetadata},
 
 		{"a GIF that stops in a frame", media.GIF, gifs[:len(gifs)-20], media.CodeDecodeFailed},
+		{"a GIF that stops before its next frame", media.GIF, strings.TrimSuffix(gifs, ";") + "\x21\xf9\x04\x00", media.CodeDecodeFailed},
 		{"a GIF without frames", media.GIF, "GIF89a\x02\x00\x02\x00\x00\x00\x00;", media.CodeDecodeFailed},
 		{"a GIF of no width", media.GIF, strings.Replace(gifs, "\x28\x00\x1e\x00", "\x00\x00\x1e\x00", 1), media.CodeDecodeFailed},
 		{"a GIF with too large a canvas", media.GIF, strings.Replace(gifs, "\x28\x00\x1e\x00", "\xff\xff\xff\xff", 1), media.CodePixels},

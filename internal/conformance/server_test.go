@@ -378,7 +378,11 @@ func temporaries(t testing.TB) []string {
 		return left // no such thing on this system
 	}
 	for _, fd := range fds {
-		target, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		name := "/proc/self/fd/" + fd.Name()
+		target, err := os.Readlink(name)
+		if info, statErr := os.Stat(name); statErr != nil || info.IsDir() {
+			continue // the root of an earlier server
+		}
 		if err == nil && strings.HasPrefix(target, os.TempDir()) && strings.HasSuffix(target, "(deleted)") {
 			left = append(left, target)
 		}

@@ -44,6 +44,9 @@ type Meta struct {
 	// and inode for files.
 	ETag         string
 	LastModified time.Time
+	// Redirected stands for where redirects led, query excepted; empty
+	// without any. ETag and LastModified are those of that place.
+	Redirected string
 	// MaxAge is how long the source lets its bytes be reused; -1 when it
 	// says nothing or Config.HonourCacheControl is off.
 	MaxAge time.Duration
@@ -60,9 +63,9 @@ type Meta struct {
 func (m Meta) Validator() string {
 	switch {
 	case m.ETag != "":
-		return m.ETag
+		return m.ETag + m.Redirected
 	case !m.LastModified.IsZero():
-		return "modified-" + strconv.FormatInt(m.LastModified.UnixNano(), 36) + "-" + strconv.FormatInt(m.Size, 36)
+		return "modified-" + strconv.FormatInt(m.LastModified.UnixNano(), 36) + "-" + strconv.FormatInt(m.Size, 36) + m.Redirected
 	}
 	return ""
 }

@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,7 +59,7 @@ func (w *web) open(ctx context.Context, ref string) (*Object, error) {
 	if err != nil {
 		return nil, t.fault(err)
 	}
-	return &Object{Meta: w.meta(resp, b), Body: b}, nil
+	return &Object{Meta: w.meta(target, resp, b), Body: b}, nil
 }
 
 // check is asked for the reference and again for every redirect.
@@ -163,7 +165,7 @@ func statusFault(host string, status int) error {
 	return media.Wrap(code, statusError(status), "The source host %s answered with status %d.", host, status)
 }
 
-func (w *web) meta(resp *http.Response, b *body) Meta {
+func (w *web) meta(asked *url.URL, resp *http.Response, b *body) Meta {
 	u := resp.Request.URL
 	m := Meta{
 		Kind: KindHTTP, Host: u.Host, Name: baseName(u.Path), Size: b.declared, MaxAge: -1,
@@ -173,6 +175,9 @@ func (w *web) meta(resp *http.Response, b *body) Meta {
 	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		m.LastModified = at
 	}
+	if u != asked {
+		m.Redirected = placeOf(u)
+	}
 	if w.cfg.HonourCacheControl {
 		age, _ := strconv.Atoi(resp.Header.Get("Age"))
 		m.MaxAge = maxAge(strings.Join(resp.Header.Values("Cache-Control"), ","), time.Duration(max(age, 0))*time.Second)
@@ -180,6 +185,13 @@ func (w *web) meta(resp *http.Response, b *body) Meta {
 	framed := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor >= 2
 	m.OpenEnded = !framed && !b.inflated
 	return m
+}
+
+// placeOf stands for a URL without showing it. The query is left out: stores
+// redirect to URLs that are signed anew each time.
+func placeOf(u *url.URL) string {
+	sum := sha256.Sum256([]byte(u.Scheme + "://" + u.Host + u.EscapedPath()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // baseName is empty rather than "/" or ".".

@@ -409,6 +409,39 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// A tag only tells the versions of one resource apart: many origins number
+// them from 1. A query is left out, as it may be signed anew each time.
+func TestValidatorsAreOfWhereRedirectsLead(t *testing.T) {
+	latest := "/v1.jpg"
+	server, cfg := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/latest" {
+			http.Redirect(w, r, latest, http.StatusFound)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		io.WriteString(w, r.URL.Path)
+	})
+	router := newRouter(t, cfg)
+	ask := func(target string) string {
+		latest = target
+		meta, _, err := read(t, router, server.URL+"/latest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.Validator()
+	}
+	first := ask("/v1.jpg?token=1")
+	if again := ask("/v1.jpg?token=2"); again != first {
+		t.Errorf("the same resource has the validators %q and %q", first, again)
+	}
+	if second := ask("/v2.jpg?token=1"); second == first {
+		t.Errorf("two resources have the validator %q", second)
+	}
+	if strings.Contains(first, "jpg") {
+		t.Errorf("validator %q shows a path", first)
+	}
+}
+
 func TestNoSecretLeavesInErrorsOrLogs(t *testing.T) {
 	server, cfg := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -97,6 +97,8 @@ func (s *Server) finish(x *exchange, panicked any) {
 		x.w.status = statusClientGone
 	}
 	s.record(x)
+	// What is still buffered, be it a header alone, goes out after this.
+	x.w.arm()
 	if abort {
 		panic(http.ErrAbortHandler)
 	}

@@ -52,7 +52,7 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
 		step := p[:min(len(p), writeStep)]
-		_ = rec.control.SetWriteDeadline(rec.now().Add(rec.stall))
+		rec.arm()
 		n, err := rec.ResponseWriter.Write(step)
 		written += n
 		rec.bytes += int64(n)
@@ -64,8 +64,16 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return written, nil
 }
 
+// arm gives the client until the end of a stall period from now.
+func (rec *recorder) arm() { _ = rec.control.SetWriteDeadline(rec.now().Add(rec.stall)) }
+
 // flush sends what is buffered; a writer that cannot has nothing buffered.
-func (rec *recorder) flush() { _ = rec.control.Flush() }
+// Until the next write the client owes nothing: the encoder may take its time,
+// and a deadline that passes meanwhile would end an HTTP/2 stream.
+func (rec *recorder) flush() {
+	_ = rec.control.Flush()
+	_ = rec.control.SetWriteDeadline(time.Time{})
+}
 
 // flushing sends every write on at once: bytes leave as the encoder makes them.
 type flushing struct{ rec *recorder }

@@ -1,0 +1,87 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
+)
+
+// serveOne serves a single connection until the test ends and gives the
+// client's side of it.
+func serveOne(t *testing.T, srv *http.Server) net.Conn {
+	t.Helper()
+	server, client := net.Pipe()
+	listener := &oneConn{conn: make(chan net.Conn, 1), done: make(chan struct{})}
+	listener.conn <- server
+	ended := make(chan struct{})
+	go func() { defer close(ended); srv.Serve(listener) }()
+	t.Cleanup(func() { client.Close(); srv.Close(); <-ended })
+	return client
+}
+
+// What has no body waits for the client as well: nobody may hold a connection
+// by asking and never reading.
+func TestAStalledClientIsCutOffWithoutABody(t *testing.T) {
+	for name, request := range map[string]string{
+		"HEAD":    "HEAD /assets/a.jpg HTTP/1.1\r\nHost: x\r\n\r\n",
+		"304":     "GET /assets/a.jpg HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n",
+		"OPTIONS": "OPTIONS /resize HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(s *settings) { s.http.StallTimeout = 10 * time.Second })
+				client := serveOne(t, &http.Server{Handler: b.public})
+				io.WriteString(client, request)
+				<-time.After(30 * time.Second) // stands still
+				if n, err := client.Read(make([]byte, 1)); err == nil {
+					t.Errorf("a client that stood still got %d bytes more", n)
+				}
+			})
+		})
+	}
+}
+
+// The deadline is the client's. An encoder that pauses for longer between two
+// writes must not cost an HTTP/2 stream, whose deadlines end it at once.
+func TestAnEncoderMayPauseForLongerThanAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(s *settings) { s.http.StallTimeout, s.transform.Hold = time.Second, 4 })
+		b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
+			out, _, err := beginOutput(plan, 0, begin)
+			if err != nil {
+				return err
+			}
+			for range 3 {
+				if _, err := io.WriteString(out, "piece"); err != nil {
+					return err
+				}
+				<-time.After(3 * time.Second)
+			}
+			return nil
+		}
+		var only http.Protocols
+		only.SetUnencryptedHTTP2(true)
+		connection := serveOne(t, &http.Server{Handler: b.public, Protocols: &only})
+		client := &http.Transport{Protocols: &only, DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
+		defer client.CloseIdleConnections()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/assets/a.jpg?format=png", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if text, err := io.ReadAll(res.Body); err != nil || string(text) != "piecepiecepiece" || res.ProtoMajor != 2 {
+			t.Errorf("got %q over %s, %v", text, res.Proto, err)
+		}
+	})
+}

@@ -55,7 +55,7 @@ func Examine(src []byte, format Format, limits Limits) (Findings, error) {
 	case AVIF, HEIC:
 		return examineHEIF(src, format, limits)
 	case JXL:
-		return Findings{}, examineJXL(src)
+		return examineJXL(src, limits)
 	case JP2:
 		return examineJP2(src, limits)
 	case TIFF:

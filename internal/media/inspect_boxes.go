@@ -121,27 +121,6 @@ func eachBox(body []byte, format Format, visit func(box) error) error {
 	return nil
 }
 
-// examineJXL checks that the boxes of a JPEG XL container are whole. A bare
-// codestream has nothing to check without decoding.
-func examineJXL(src []byte) error {
-	if src[0] == 0xff {
-		return nil
-	}
-	codestream := false
-	for at := 0; at < len(src); {
-		b, ok := nextBox(src, at)
-		if !ok {
-			return truncated(JXL, len(src))
-		}
-		codestream = codestream || b.kind == "jxlc" || b.kind == "jxlp"
-		at = b.end
-	}
-	if !codestream {
-		return broken(JXL, "it holds no picture data")
-	}
-	return nil
-}
-
 // examineJP2 finds the codestream and reads its size marker: ITU T.800 A.5.1.
 func examineJP2(src []byte, limits Limits) (Findings, error) {
 	var found Findings

@@ -162,8 +162,9 @@ func TestExamineFindsSizes(t *testing.T) {
 		{"BMP", media.BMP, bmp(3, 2, 24, 24), media.Findings{Width: 3, Height: 2}},
 		{"BMP stored top to bottom", media.BMP, bmp(3, -2, 24, 24), media.Findings{Width: 3, Height: 2}},
 		{"JPEG 2000", media.JP2, box("jP  ", "\r\n\x87\n") + box("jp2c", "\xff\x4f\xff\x51\x00\x29\x00\x00"+be32(310, 220, 10, 20)+strings.Repeat("\x00", 20)), media.Findings{Width: 300, Height: 200}},
-		{"JPEG XL codestream", media.JXL, "\xff\x0a\x00", media.Findings{}},
-		{"JPEG XL container", media.JXL, box("JXL ", "\r\n\x87\n") + box("jxlc", "pixels"), media.Findings{}},
+		{"JPEG XL codestream", media.JXL, "\xff\x0a\x47\x02", media.Findings{Width: 32, Height: 32}},
+		{"JPEG XL container", media.JXL, box("JXL ", "\r\n\x87\n") + box("jxlc", "\xff\x0a\x47\x02"), media.Findings{Width: 32, Height: 32}},
+		{"JPEG XL in parts", media.JXL, box("JXL ", "\r\n\x87\n") + box("jxlp", "\x00\x00\x00\x00\xff\x0a\x47\x02") + box("jxlp", "\x80\x00\x00\x01rest"), media.Findings{Width: 32, Height: 32}},
 		{"PDF", media.PDF, "%PDF-1.7", media.Findings{}},
 	}
 	for _, test := range tests {
@@ -238,6 +239,9 @@ func TestInspectRefuses(t *testing.T) {
 		{"an AVIF with too many pixels", media.AVIF, heif("avif", 17000, 17000), media.CodePixels},
 		{"an AVIF whose description is damaged", media.AVIF, ftyp("avif") + box("meta", be32(0), be32(500)+"iprp"), media.CodeDecodeFailed},
 		{"a JPEG XL container that is cut off", media.JXL, (box("JXL ", "\r\n\x87\n") + box("jxlc", "pixels"))[:24], media.CodeDecodeFailed},
+		{"a JPEG XL codestream that ends in its size", media.JXL, "\xff\x0a\x00", media.CodeDecodeFailed},
+		{"a JPEG XL of too many pixels", media.JXL, "\xff\x0a\xfe\xff\xff\xff\xff\xff\xff\xff\xff", media.CodePixels},
+		{"an animated JPEG XL", media.JXL, "\xff\x0a\x47\x04\x01", media.CodeUnsupported},
 		{"a JPEG XL container without data", media.JXL, box("JXL ", "\r\n\x87\n"), media.CodeDecodeFailed},
 		{"a JPEG 2000 that is cut off", media.JP2, box("jP  ", "\r\n\x87\n") + "\x00\x00\x10\x00jp2c", media.CodeDecodeFailed},
 		{"a JPEG 2000 with too many pixels", media.JP2, "\xff\x4f\xff\x51\x00\x29\x00\x00" + be32(1<<31, 1<<31, 0, 0) + strings.Repeat("\x00", 20), media.CodePixels},

@@ -142,14 +142,10 @@ package() {
     apt:libvips) echo libvips-dev pkg-config ;;
     apt:certificates) echo ca-certificates ;;
     apt:browser) echo chromium fonts-dejavu-core ;;
-    apt:node) echo nodejs ;;
-    apt:exiftool) echo libimage-exiftool-perl ;;
-    apt:cwebp) echo webp ;;
     brew:libvips) echo vips pkg-config ;;
     brew:compiler) echo gcc ;;
     brew:headers | brew:certificates) ;;
     brew:browser) echo google-chrome ;;
-    brew:cwebp) echo webp ;;
     *) echo "$2" ;;
   esac
 }
@@ -240,9 +236,9 @@ need_build() {
   need_go
 }
 
-# The tests compare pictures with what independent tools say of them.
+# The tests drive the playground in a browser, and git as the scripts do.
 need_test() {
-  need_packages certificates compiler headers libvips git browser node exiftool cwebp
+  need_packages certificates compiler headers libvips git browser
   need_go
 }
 

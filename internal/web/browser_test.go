@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -333,9 +334,13 @@ func darkFollows(t *testing.T, p *page, base string) {
 func phoneFits(t *testing.T, p *page, base string) {
 	p.visit(base + "/")
 	p.size("w > 200 && w <= 390")
-	if !p.truth(`document.documentElement.scrollWidth <= innerWidth`) {
-		t.Errorf("the page is wider than the screen: %s", p.text(`document.documentElement.scrollWidth + " of " + innerWidth`))
+	for _, width := range []int{320, 390, 820, 901} {
+		p.show(screen{width: width, height: 844, phone: width < 901})
+		if got := p.text(`document.documentElement.scrollWidth + " of " + innerWidth`); got != fmt.Sprintf("%d of %d", width, width) {
+			t.Errorf("on a screen of %d the page is %s wide", width, got)
+		}
 	}
+	p.show(phone)
 	if wide := p.text(`[...document.querySelectorAll("main *")].filter((el) => { const b = el.getBoundingClientRect(); return b.width && b.right > innerWidth + 1 && !el.closest(".strip, .canvas, .unseen") }).map((el) => el.outerHTML.slice(0, 90)).join("\n")`); wide != "" {
 		t.Errorf("these stand out to the right:\n%s", wide)
 	}

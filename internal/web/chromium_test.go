@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // browser is a headless Chromium, spoken to by its DevTools protocol over a
@@ -58,17 +60,16 @@ func findChromium(t *testing.T) string {
 // server under test and no other host. It ends with the test.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
-	profile, err := os.MkdirTemp("", "spillway-chromium-")
-	if err != nil {
-		t.Fatal(err)
-	}
 	theirRead, ourWrite := makePipe(t)
 	ourRead, theirWrite := makePipe(t)
 	cmd := exec.Command(findChromium(t),
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb",
-		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "--remote-debugging-pipe")
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{theirRead, theirWrite} // descriptors 3 and 4 of the child
+	// All of its processes hold stderr, so Wait returns when the last is gone
+	// and nobody writes to the profile any more.
+	cmd.Stderr, cmd.WaitDelay = io.Discard, 10*time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start chromium: %v", err)
 	}
@@ -82,7 +83,6 @@ func startBrowser(t *testing.T) *browser {
 		cmd.Wait()
 		ourWrite.Close()
 		ourRead.Close()
-		os.RemoveAll(profile)
 	})
 	return b
 }
@@ -384,11 +384,6 @@ func (p *page) press(key string, shift bool) {
 	event["type"] = "keyUp"
 	delete(event, "text")
 	p.call("Input.dispatchKeyEvent", event, nil)
-}
-
-func (p *page) typeText(text string) {
-	p.t.Helper()
-	p.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
 // clickAt clicks at a share of an element's box, scrolled into view.

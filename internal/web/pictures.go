@@ -89,25 +89,17 @@ var errEnough = errors.New("enough")
 // rootPictures offers the first pictures of a folder in the order of names.
 // What cannot be read is passed over: the list is a convenience.
 func rootPictures(root fs.FS) []picture {
-	var out []picture
+	out := []picture{}
 	looked := 0
-	fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error { // errors end the list
+	_ = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		looked++
-		switch {
-		case looked > maxLooked || len(out) >= maxPictures:
+		if looked > maxLooked || len(out) >= maxPictures {
 			return errEnough
-		case err != nil && d != nil && d.IsDir():
-			return fs.SkipDir
-		case err != nil:
-			return nil
-		case name != "." && strings.HasPrefix(path.Base(name), "."):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir() && strings.Count(name, "/") >= maxDepth-1:
-			return fs.SkipDir
-		case !d.Type().IsRegular() || !extensions[strings.ToLower(path.Ext(name))]:
+		}
+		if err != nil || d.IsDir() {
+			return enter(name, err)
+		}
+		if !offered(name, d) {
 			return nil
 		}
 		if p, ok := look(root, name); ok {
@@ -116,18 +108,30 @@ func rootPictures(root fs.FS) []picture {
 		return nil
 	})
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Key < out[j].Key })
-	if out == nil {
-		return []picture{}
-	}
 	return out
 }
+
+// enter says whether a folder is walked: those that cannot be read, are
+// hidden or lie too deep are not.
+func enter(name string, err error) error {
+	if err != nil || hidden(name) || (name != "." && strings.Count(name, "/") >= maxDepth-1) {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func offered(name string, d fs.DirEntry) bool {
+	return d.Type().IsRegular() && !hidden(name) && extensions[strings.ToLower(path.Ext(name))]
+}
+
+func hidden(name string) bool { return name != "." && strings.HasPrefix(path.Base(name), ".") }
 
 func look(root fs.FS, key string) (picture, bool) {
 	f, err := root.Open(key)
 	if err != nil {
 		return picture{}, false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
 		return picture{}, false

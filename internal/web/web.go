@@ -134,7 +134,7 @@ func send(w http.ResponseWriter, r *http.Request, f file) {
 	}
 	h.Set("Content-Length", fmt.Sprint(len(f.body)))
 	if r.Method == http.MethodGet {
-		w.Write(f.body) // an error here means that the client left
+		_, _ = w.Write(f.body) // an error means that the client left
 	}
 }
 
@@ -168,6 +168,6 @@ func problem(w http.ResponseWriter, r *http.Request, status int, detail string) 
 	guard(w.Header())
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(body)
+		_, _ = w.Write(body)
 	}
 }

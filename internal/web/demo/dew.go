@@ -76,13 +76,10 @@ func drawStem(img *image.RGBA, s stem) {
 	blade(img, s, .12, .52, hex(0x2f7a3c))
 	blade(img, s, .30, .16, hex(0xb7dd7d))
 	for i := 0; i < len(s.drops); i += 2 {
-		x, y, dx, dy := s.at(s.drops[i])
+		x, y, _, dy := s.at(s.drops[i])
 		r := s.drops[i+1]
 		side := r * .62
-		if dy < 0 {
-			dx, dy = -dx, -dy
-		}
-		drop(img, x-dy*side*.2, y+side, r)
+		drop(img, x-max(dy, -dy)*side*.2, y+side, r)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // version names what the painters make. Raise it whenever a picture changes,
 // so that folders filled by an older build are painted anew.
-const version = "2"
+const version = "3"
 
 // marker is the file that remembers which version filled a folder. Its leading
 // dot keeps it out of the list of pictures.
@@ -74,7 +74,7 @@ func replace(path string, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("create temporary file: %w", err)
 	}
-	defer os.Remove(tmp.Name()) // fails harmlessly after the rename
+	defer func() { _ = os.Remove(tmp.Name()) }() // fails, harmlessly, after the rename
 	_, err = tmp.Write(b)
 	if err == nil {
 		err = tmp.Chmod(0o644)

@@ -12,7 +12,7 @@ import (
 const (
 	orbitSide, orbitFrames = 480, 40
 	orbitBalls             = 18
-	orbitShades            = 17 // steps of light on a ball
+	orbitShades            = 20 // steps of light on a ball
 )
 
 var orbitHues = []rgb{hex(0x0f5a63), hex(0x1f9a91), hex(0x8ed9c2), hex(0xf3e6c8), hex(0xf5b04c), hex(0xee5a3a)}
@@ -90,7 +90,7 @@ func (b ball) draw(img *image.Paletted) {
 			d := dx*dx + dy*dy
 			switch {
 			case d <= .86:
-				img.Pix[img.PixOffset(x, y)] = b.shade(dx, dy, hash(int32(x), int32(y), 4))
+				img.Pix[img.PixOffset(x, y)] = b.shade(dx, dy)
 			case d <= 1:
 				img.Pix[img.PixOffset(x, y)] = 1
 			}
@@ -98,10 +98,10 @@ func (b ball) draw(img *image.Paletted) {
 	}
 }
 
-func (b ball) shade(dx, dy, threshold float32) uint8 {
+func (b ball) shade(dx, dy float32) uint8 {
 	lx, ly := dx+.34, dy+.42
 	light := clamp(1.02 - .62*sqrt(lx*lx+ly*ly))
 	light = clamp(light + .25*smooth(.26, .06, sqrt(lx*lx+ly*ly)))
-	step := int(light*(orbitShades-1) + .25 + .5*threshold)
+	step := int(light*(orbitShades-1) + .5)
 	return uint8(2 + b.hue*orbitShades + min(step, orbitShades-1))
 }

@@ -142,7 +142,7 @@ export class Stage {
   problem({ status, body }) {
     byId('sheet').hidden = true;
     byId('problem').hidden = false;
-    byId('problem-status').textContent = status || '';
+    byId('problem-status').textContent = status === 200 ? '' : status || '';
     byId('problem-code').textContent = [body.code, body.parameter].filter(Boolean).join(' · ');
     byId('problem-title').textContent = body.title || 'The server did not answer';
     byId('problem-detail').textContent = body.detail || '';

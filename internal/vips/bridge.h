@@ -66,6 +66,7 @@ typedef struct {
 	int page, frames;
 	int shrink;
 	double scale;
+	int whole; /* the decoder takes all of it before the first line */
 	int width, height; /* of SPW_RAW */
 } SpwLoad;
 

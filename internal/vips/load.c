@@ -67,6 +67,20 @@ spw_to_memory(SpwJob *job, VipsImage **image)
 #define STRICT "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR
 
 static int
+load_whole(SpwJob *job, const SpwLoad *load, void *src, size_t length, VipsImage **out)
+{
+	VipsSource *source = spw_stoppable_source(job, src, length);
+	int result;
+
+	if (load->format == SPW_JPEG)
+		result = vips_jpegload_source(source, out, STRICT, "shrink", load->shrink, NULL);
+	else
+		result = vips_pngload_source(source, out, STRICT, NULL);
+	g_object_unref(source);
+	return result;
+}
+
+static int
 load_heif(const SpwLoad *load, void *src, size_t length, VipsImage **out)
 {
 	/* Page 0 means the primary picture, which need not be the first. */
@@ -89,8 +103,10 @@ load_raw(const SpwLoad *load, void *src, size_t length, VipsImage **out)
 }
 
 static int
-load_format(const SpwLoad *load, void *src, size_t length, VipsImage **out)
+load_format(SpwJob *job, const SpwLoad *load, void *src, size_t length, VipsImage **out)
 {
+	if (load->whole)
+		return load_whole(job, load, src, length, out);
 	switch (load->format) {
 	case SPW_JPEG:
 		return vips_jpegload_buffer(src, length, out, STRICT, "shrink", load->shrink, NULL);
@@ -125,7 +141,7 @@ load_format(const SpwLoad *load, void *src, size_t length, VipsImage **out)
 int
 spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out)
 {
-	if (load_format(load, (void *) src, length, out))
+	if (load_format(job, load, (void *) src, length, out))
 		return -1;
 	return spw_guard(job, out, 1);
 }
@@ -197,7 +213,7 @@ spw_probe(SpwJob *job, const void *src, size_t length, SpwInfo *info, int *delay
 	VipsImage *image;
 
 	memset(info, 0, sizeof(*info));
-	if (load_format(&job->load, (void *) src, length, &image)) {
+	if (load_format(job, &job->load, (void *) src, length, &image)) {
 		g_strlcpy(job->message, vips_error_buffer(), sizeof(job->message));
 		vips_error_clear();
 		return SPW_DECODE;

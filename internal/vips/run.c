@@ -370,7 +370,7 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 		spw_crop(image, layout->crop.x, layout->crop.y, layout->crop.width, layout->crop.height))
 		return -1;
 	/* Blur mixes neighbours, so it too works on premultiplied colour. */
-	if (job->blur > 0 && spw_blur(image, job->blur))
+	if (job->blur > 0 && spw_blur(job, image, job->blur))
 		return -1;
 	if (spw_unpremultiply(image))
 		return -1;

@@ -104,6 +104,9 @@ func loadOf(info media.Info, load media.Load, src []byte, limits media.Limits) (
 		format: formats[info.Format], page: C.int(load.Page), frames: C.int(load.Frames),
 		shrink: C.int(load.Shrink), scale: C.double(load.Scale),
 	}
+	if info.Progressive && (info.Format == media.JPEG || info.Format == media.PNG) {
+		c.whole = 1
+	}
 	switch info.Format {
 	case media.BMP:
 		return loadBMP(c, src, info)

@@ -34,7 +34,7 @@ int spw_premultiply(VipsImage **image);
 int spw_unpremultiply(VipsImage **image);
 int spw_flatten(VipsImage **image, const double *background);
 int spw_with_alpha(VipsImage **image);
-int spw_blur(VipsImage **image, double sigma);
+int spw_blur(SpwJob *job, VipsImage **image, double sigma);
 int spw_sharpen(VipsImage **image, double sigma);
 int spw_grayscale(VipsImage **image);
 int spw_underlay(VipsImage **image, const double *ink);
@@ -43,6 +43,7 @@ int spw_to_rgb(VipsImage **image);
 VipsIntent spw_profile_intent(VipsImage *image);
 int spw_is_srgb_profile(VipsImage *image);
 
+VipsSource *spw_stoppable_source(SpwJob *job, const void *data, size_t length);
 int spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out);
 int spw_smart_place(VipsImage *image, int smart, int width, int height, int *x, int *y);
 int spw_trim_box(VipsImage *image, double threshold, SpwRect *box);

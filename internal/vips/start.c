@@ -1,5 +1,7 @@
 /* Starting libvips, once a process, and what it tells of itself. */
+#define _GNU_SOURCE
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "stages.h"
@@ -23,6 +25,33 @@ count_structured(GLogLevelFlags level, const GLogField *fields, gsize count, gpo
 	return G_LOG_WRITER_HANDLED;
 }
 
+/* Some codecs write past GLib, straight to C's stderr. In glibc that is a
+ * variable, and Go does not use it: theirs can be one that only counts.
+ */
+#ifdef __GLIBC__
+static ssize_t
+count_text(void *cookie, const char *text, size_t length)
+{
+	__atomic_add_fetch(&warnings, 1, __ATOMIC_RELAXED);
+	return (ssize_t) length;
+}
+
+static void
+quieten_stderr(void)
+{
+	cookie_io_functions_t functions = { .write = count_text };
+	FILE *counting = fopencookie(NULL, "w", functions);
+
+	if (counting)
+		stderr = counting;
+}
+#else
+static void
+quieten_stderr(void)
+{
+}
+#endif
+
 /* Loaders that libvips itself calls untrusted but that stand behind our own
  * checks. Names are of the base classes, so every source kind is meant.
  */
@@ -37,6 +66,7 @@ spw_start(int concurrency, int allow_pdf)
 	/* One arena a thread looks like a leak under load: see the baseline. */
 	mallopt(M_ARENA_MAX, 2);
 #endif
+	quieten_stderr();
 	g_log_set_default_handler(count_message, NULL);
 	g_log_set_writer_func(count_structured, NULL, NULL);
 

@@ -1,8 +1,13 @@
 /* Steps that change pixels in place. */
+#include <math.h>
+
 #include "stages.h"
 
-int
-spw_blur(VipsImage **image, double sigma)
+/* The sigma, in pixels, of a blur that is done as it is. */
+#define NARROW 4.0
+
+static int
+gauss(VipsImage **image, double sigma)
 {
 	VipsImage *out;
 
@@ -10,6 +15,25 @@ spw_blur(VipsImage **image, double sigma)
 		return -1;
 	spw_replace(image, out);
 	return 0;
+}
+
+/* The cost of a blur grows with its sigma, up to a minute for the largest on a
+ * large picture. A wide one leaves no detail, so it is done on a smaller
+ * picture, where the same blur is narrow.
+ */
+int
+spw_blur(SpwJob *job, VipsImage **image, double sigma)
+{
+	int width = (*image)->Xsize, height = (*image)->Ysize;
+	double factor = VIPS_MAX(1, floor(sigma / NARROW));
+	int narrow_width = VIPS_MAX(1, (int) (width / factor)), narrow_height = VIPS_MAX(1, (int) (height / factor));
+
+	if (factor < 2)
+		return gauss(image, sigma);
+	return spw_resize(image, narrow_width, narrow_height) || spw_to_memory(job, image) ||
+			gauss(image, sigma / factor) || spw_resize(image, width, height)
+		? -1
+		: 0;
 }
 
 /* Sharpening is for what is seen; the mask of alpha is left as it is. */

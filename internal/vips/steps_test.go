@@ -111,6 +111,19 @@ func TestEffects(t *testing.T) {
 			t.Errorf("the edge of the red block is %v", edge)
 		}
 	})
+	t.Run("a wide blur is one", func(t *testing.T) {
+		img := picture(t, src, ask(0, 0, func(r *media.Request) { r.Blur = 60 }))
+		for x := range 239 {
+			if step := onWhite(img, x+1, 80)[0] - onWhite(img, x, 80)[0]; step > 3 || step < -3 {
+				t.Fatalf("an edge is left at %d: red changes by %v", x, step)
+			}
+		}
+	})
+	t.Run("narrow and wide ways of blurring agree", func(t *testing.T) {
+		narrow := picture(t, src, ask(0, 0, func(r *media.Request) { r.Blur = 7.9 }))
+		wide := picture(t, src, ask(0, 0, func(r *media.Request) { r.Blur = 8.1 }))
+		looksLike(t, wide, narrow, 1)
+	})
 	t.Run("blur does not pull colour out of clear pixels", func(t *testing.T) {
 		clear := testpictures.PNGOf(testpictures.SceneAlpha(240, 160), 8, testpictures.PNGRGBA, false)
 		img := color.NRGBAModel.Convert(picture(t, clear, ask(0, 0, func(r *media.Request) { r.Blur = 3 })).At(203, 10)).(color.NRGBA)

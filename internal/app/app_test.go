@@ -137,8 +137,22 @@ func TestSlowClientsAreDropped(t *testing.T) {
 	t.Run("one that announces a body and does not send it", func(t *testing.T) {
 		connection := dial(t, p.address)
 		_, _ = connection.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"))
+		if answer := awaitClosed(t, connection); !strings.HasPrefix(answer, "HTTP/1.1 408") {
+			t.Errorf("answer = %q, want 408 and an end", answer)
+		}
+	})
+	t.Run("one that sends a body without end", func(t *testing.T) {
+		connection := dial(t, p.address)
+		_, _ = connection.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000)))
+		if answer := awaitClosed(t, connection); !strings.HasPrefix(answer, "HTTP/1.1 413") {
+			t.Errorf("answer = %q, want 413 and an end", answer)
+		}
+	})
+	t.Run("one that sends a small body is answered as without", func(t *testing.T) {
+		connection := dial(t, p.address)
+		_, _ = connection.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"))
 		if answer := awaitClosed(t, connection); !strings.HasPrefix(answer, "HTTP/1.1 200") {
-			t.Errorf("answer = %q, want 200 and an end", answer)
+			t.Errorf("answer = %q, want 200", answer)
 		}
 	})
 	t.Run("one that keeps its connection unused", func(t *testing.T) {
@@ -153,6 +167,31 @@ func TestSlowClientsAreDropped(t *testing.T) {
 			t.Errorf("answer = %.100q, want 431", answer)
 		}
 	})
+}
+
+// net/http only watches for the end of a connection once the body of a request
+// was read, which no route does.
+func TestAClientThatLeavesIsNoticedThoughItSentABody(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	origin := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(began)
+		<-r.Context().Done()
+		close(ended)
+	}))
+	defer origin.Close()
+	p := start(t, func(c *app.Config) {
+		c.AllowSource, c.AllowPrivateSources = []string{strings.TrimPrefix(origin.URL, "http://")}, true
+		c.SourceHeaderTimeout, c.SourceTimeout, c.SourceRetries = time.Hour, time.Hour, 0
+	})
+	connection := dial(t, p.address)
+	_, _ = connection.Write([]byte("GET /resize?image_url=" + origin.URL + "/a.jpg HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"))
+	<-began
+	_ = connection.Close()
+	select {
+	case <-ended:
+	case <-time.After(limit):
+		t.Error("the source is still fetched for nobody")
+	}
 }
 
 func TestTracesReachTheCollectorBeforeTheEnd(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,7 +49,7 @@ func (d *door) secureWith(certificate, key string) error {
 // client that takes no bytes at all is dropped by the edge's write deadlines.
 func newServer(c settings.Config, handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           boundBodies(handler, c.HeaderTimeout),
+		Handler:           takeBodies(handler, c.HeaderTimeout),
 		ReadHeaderTimeout: c.HeaderTimeout,
 		IdleTimeout:       c.IdleTimeout,
 		MaxHeaderBytes:    c.MaxURLBytes + headerRoom,
@@ -59,15 +60,34 @@ func newServer(c settings.Config, handler http.Handler, log *slog.Logger) *http.
 	}
 }
 
-// boundBodies gives the body of a request, which no route reads, a moment to
-// arrive. net/http drains it after the answer and would wait for ever.
-func boundBodies(next http.Handler, patience time.Duration) http.Handler {
+// longestBody is more than any client sends by mistake with a GET.
+const longestBody = 64 << 10
+
+// takeBodies reads the body of a request, which no route wants, before the
+// request is answered, and gives it a moment to arrive. Only once it has ended
+// does net/http notice that a client leaves, and it would wait for ever for the
+// rest of a body after the answer.
+func takeBodies(next http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			// An HTTP/2 stream has flow control instead, so its refusal of a
-			// deadline is not a fault.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
+		// An HTTP/2 stream has flow control and its own end instead.
+		if r.ContentLength == 0 || r.ProtoMajor != 1 {
+			next.ServeHTTP(w, r)
+			return
 		}
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Now().Add(patience))
+		n, err := io.Copy(io.Discard, io.LimitReader(r.Body, longestBody+1))
+		switch {
+		case n > longestBody:
+			w.Header().Set("Connection", "close")
+			http.Error(w, "No route takes a body.", http.StatusRequestEntityTooLarge)
+			return
+		case err != nil:
+			w.Header().Set("Connection", "close")
+			http.Error(w, "The body of the request did not arrive.", http.StatusRequestTimeout)
+			return
+		}
+		_ = control.SetReadDeadline(time.Time{})
 		next.ServeHTTP(w, r)
 	})
 }

@@ -20,6 +20,7 @@ import (
 // program holds the parts while Run lasts. All fields are set by build.
 type program struct {
 	*pipeline
+	sources *source.Router
 	cfg     settings.Config
 	log     *slog.Logger
 	ready   *readiness
@@ -58,7 +59,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("open sources: %w", err)
 	}
-	p := &program{cfg: cfg, log: log}
+	p := &program{sources: sources, cfg: cfg, log: log}
 	if p.pipeline, err = newPipeline(cfg, facts, sources, log); err != nil {
 		return nil, err
 	}

@@ -59,4 +59,7 @@ func (p *program) close(ctx context.Context) {
 		p.log.Warn("traces not sent", "error", err)
 	}
 	p.spools.Close()
+	if err := p.sources.Close(); err != nil {
+		p.log.Warn("sources not closed", "error", err)
+	}
 }

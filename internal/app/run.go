@@ -31,8 +31,12 @@ func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
 	return p.run(ctx)
 }
 
-// run opens for business. Its goroutines are the servers, which drain ends.
+// run opens for business. Its goroutines are the servers, which drain ends,
+// and the service's own, which goes on until the drain is over.
 func (p *program) run(ctx context.Context) error {
+	lasting, rest := context.WithCancel(context.WithoutCancel(ctx))
+	tidied := make(chan error, 1)
+	go func() { tidied <- p.service.Run(lasting) }()
 	doors := p.doors()
 	ended := make(chan error, len(doors))
 	for _, d := range doors {
@@ -50,7 +54,8 @@ func (p *program) run(ctx context.Context) error {
 	for range waiting {
 		failure = errors.Join(failure, <-ended)
 	}
-	return failure
+	rest()
+	return errors.Join(failure, <-tidied)
 }
 
 // announce tells where to connect. Both listeners are open by now, so a

@@ -1,7 +1,12 @@
 package web_test
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -292,7 +297,8 @@ func keyboardReaches(t *testing.T, p *page, base string) {
 			met.add(name);
 			// The ring is on the control or on what is drawn in its place.
 			const marks = [el, el.nextElementSibling, el.parentElement?.querySelector(".seam span"), el.parentElement?.querySelector("img")];
-			if (!marks.some((m) => m && getComputedStyle(m).outlineStyle !== "none" && parseFloat(getComputedStyle(m).outlineWidth) >= 2)) unseen.add(name);
+			const seen = (m) => { const s = getComputedStyle(m); return s.opacity !== "0" && s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 };
+			if (!marks.some((m) => m && seen(m))) unseen.add(name);
 		})()`, nil)
 	}
 	var met, unseen []string
@@ -385,4 +391,53 @@ func motionStops(t *testing.T, p *page, base string) {
 	if moving := p.text(`[...document.querySelectorAll("*")].filter((el) => parseFloat(getComputedStyle(el).transitionDuration) > 0.01).map((el) => el.className).join(" ")`); moving != "" {
 		t.Errorf("these still move: %s", moving)
 	}
+}
+
+// TestOwnRoot is the playground over a folder of somebody's own.
+func TestOwnRoot(t *testing.T) {
+	root := t.TempDir()
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 90, 60))); err != nil {
+		t.Fatal(err)
+	}
+	const odd = "été 50%/a b#1?&.png"
+	for _, key := range []string{"plain.png", odd} {
+		path := filepath.Join(root, filepath.FromSlash(key))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, picture.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := startProgram(t, "--source-root", root)
+	p := startBrowser(t).open(t, desktop)
+
+	p.visit(base + "/#w=60")
+	p.wait(`document.querySelectorAll("#strip input").length === 2`)
+	p.size("w === 60 && h === 40")
+	p.click(`#strip label:last-child input`)
+	p.size("w === 60 && h === 40")
+	p.click(`#strip label:first-child input`)
+	p.size("w === 60 && h === 40")
+	if got := p.text(snippet); !strings.Contains(got, "/assets/plain.png") && !strings.Contains(got, "/assets/%C3%A9t%C3%A9%2050%25/a%20b%231%3F%26.png") {
+		t.Errorf("the URL is %q", got)
+	}
+	p.quiet()
+
+	p.set("#own-key", "https://pictures.example/a.jpg")
+	p.eval(`document.getElementById("own").requestSubmit()`, nil)
+	p.wait(`document.getElementById("problem-status").textContent === "403"`)
+	if got := p.text(snippet); got != base+"/resize?image_url=https://pictures.example/a.jpg&sizes=60x0" {
+		t.Errorf("the URL is %q", got)
+	}
+	p.complaints()
+}
+
+func TestEmptyRoot(t *testing.T) {
+	base := startProgram(t, "--source-root", t.TempDir())
+	p := startBrowser(t).open(t, desktop)
+	p.visit(base + "/")
+	p.wait(`document.getElementById("problem-title").textContent === "No picture yet" && document.getElementById("strip").hidden`)
+	p.quiet()
 }

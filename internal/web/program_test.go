@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -15,18 +17,46 @@ import (
 // builtBinary spares a build where the program was just made.
 var builtBinary = flag.String("binary", "", "the spillway binary to test; built when empty")
 
+// shared is a folder for the whole run: the binary and the data folder, whose
+// demo pictures are so painted once.
+var shared string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	var err error
+	if shared, err = os.MkdirTemp("", "spillway-web-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(shared)
+	return m.Run()
+}
+
+// program gives the binary's path and builds it at the first call.
+var program = sync.OnceValues(func() (string, error) {
+	if *builtBinary != "" {
+		return *builtBinary, nil
+	}
+	path := filepath.Join(shared, "spillway")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/spillway").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build spillway: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 // startProgram runs `spillway up` on a free port until the test ends and gives
 // its URL. args are added.
 func startProgram(t *testing.T, args ...string) string {
 	t.Helper()
-	path := *builtBinary
-	if path == "" {
-		path = filepath.Join(t.TempDir(), "spillway")
-		if out, err := exec.Command("go", "build", "-o", path, "../../cmd/spillway").CombinedOutput(); err != nil {
-			t.Fatalf("build spillway: %v\n%s", err, out)
-		}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"up", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)...)
+	cmd := exec.Command(path, append([]string{"up", "--listen", "127.0.0.1:0", "--data", filepath.Join(shared, "data")}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

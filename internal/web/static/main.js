@@ -72,7 +72,10 @@ function snippet() {
 let lastAsked = '';
 
 async function ask() {
-  if (!state.key) return;
+  if (!state.key) {
+    stage.problem({ status: 0, body: { title: 'No picture yet', detail: 'Type the key of a picture under the root, or the URL of one, into the field at the top.' } });
+    return;
+  }
   const url = pictureURL(state);
   if (url !== lastAsked) {
     lastAsked = url;
@@ -118,6 +121,7 @@ async function fetchReference() {
 // the server where it tells more.
 async function describe() {
   const { key } = state;
+  if (!key) return;
   const listed = listing.pictures.find((p) => p.key === key);
   source = { bytes: listed?.bytes ?? 0 };
   byId('caption').textContent = listed?.note ?? '';

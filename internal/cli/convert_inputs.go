@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -41,43 +42,48 @@ func findInputs(paths []string, out string, recursive bool) (work []input, fault
 		case !facts.IsDir():
 			work = append(work, newInput(path, ""))
 		case !recursive:
-			faults = append(faults, failed(path, fmt.Errorf("is a folder; give --recursive to go into it")))
+			faults = append(faults, failed(path, errors.New("is a folder; give --recursive to go into it")))
 		default:
-			found, err := walk(path, out)
-			work = append(work, found...)
-			if err != nil {
-				faults = append(faults, failed(path, err))
-			}
+			found, unread := walk(path, out)
+			work, faults = append(work, found...), append(faults, unread...)
 		}
 	}
 	return work, faults
 }
 
 // walk finds the pictures below root, except those below out, which may be
-// the results of an earlier run.
-func walk(root, out string) (found []input, err error) {
-	outFacts, _ := os.Stat(out)
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			facts, err := entry.Info()
-			if err == nil && outFacts != nil && os.SameFile(facts, outFacts) {
-				return fs.SkipDir
+// the results of an earlier run. A folder that cannot be read is a fault of
+// its own.
+func walk(root, out string) (found []input, faults []outcome) {
+	isOut := same(out)
+	root = strings.TrimSuffix(root, "/") + "/" // a link is followed with it only
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			faults = append(faults, failed(path, errors.New("cannot be read")))
+		case entry.IsDir() && isOut(entry):
+			if path == root {
+				faults = append(faults, failed(path, errors.New("is the folder for the results; choose another --out")))
 			}
-			return nil
-		}
-		if entry.Type().IsRegular() && slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))) {
-			folder, err := filepath.Rel(root, filepath.Dir(path))
-			if err != nil {
-				return err
-			}
+			return fs.SkipDir
+		case entry.Type().IsRegular() && slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))):
+			// A path below root is always relative to it.
+			folder, _ := filepath.Rel(root, filepath.Dir(path))
 			found = append(found, newInput(path, folder))
 		}
 		return nil
 	})
-	return found, err
+	return found, faults
+}
+
+// same tells of entries whether they are the folder at path, which need not
+// be there.
+func same(path string) func(fs.DirEntry) bool {
+	wanted, err := os.Stat(path)
+	return func(entry fs.DirEntry) bool {
+		facts, infoErr := entry.Info()
+		return err == nil && infoErr == nil && os.SameFile(facts, wanted)
+	}
 }
 
 func newInput(path, folder string) input {

@@ -169,33 +169,42 @@ manager() {
   fi
 }
 
-# as_root runs a command as root and never waits for a password that nobody
-# can type.
+# as_root prints what a command is to begin with to run as root. It never
+# waits for a password that nobody can type.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
-    "$@"
+    return
   elif ! has sudo; then
-    fail "root is needed, and there is no sudo. As root, run: $*"
-  elif [ -t 0 ]; then
-    sudo "$@"
-  else
-    sudo -n "$@" || fail "sudo failed without a terminal to ask on. As root, run: $*"
+    fail "there is no sudo. As root, run: $*"
+  elif ! sudo -n true 2>/dev/null && ! [ -t 0 ]; then
+    fail "sudo has no terminal to ask for a password on. As root, run: $*"
   fi
+  echo sudo
 }
+
+# quietly shows what a command said only when it fails.
+quietly() (
+  local log
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  "$@" >"$log" 2>&1 </dev/null && return
+  cat "$log" >&2
+  return 1
+)
 
 apt_updated=''
 apt_install() {
-  local with_codecs=''
-  case " $* " in *' libvips-dev '*) with_codecs=yes ;; esac
+  local sudo more=''
+  sudo=$(as_root "apt-get update && apt-get install --no-install-recommends $*")
+  local apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y -qq"
+  # shellcheck disable=SC2086 # several words
   if [ -z "$apt_updated" ]; then
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 ||
-      say 'apt-get update had errors; going on with the lists that are there'
+    quietly $apt update || say 'apt-get update had errors; going on with the lists that are there'
     apt_updated=yes
   fi
-  # shellcheck disable=SC2046 # one word a package
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq \
-    --no-install-recommends "$@" $([ -z "$with_codecs" ] || codecs) >&2 </dev/null ||
-    fail "apt-get could not install: $*"
+  case " $* " in *' libvips-dev '*) more=$(codecs) ;; esac
+  # shellcheck disable=SC2086 # one word a package
+  quietly $apt install --no-install-recommends "$@" $more || fail "apt-get could not install: $*"
 }
 
 # need_packages installs the prerequisites that do not work yet, in one go,
@@ -213,7 +222,7 @@ need_packages() {
   # shellcheck disable=SC2086 # one word a package
   case "$(manager)" in
     apt) apt_install $packages ;;
-    brew) brew install --quiet $packages >&2 || fail "brew could not install:$packages" ;;
+    brew) quietly brew install --quiet $packages || fail "brew could not install:$packages" ;;
     none) fail "this system has neither apt-get nor brew, so nothing was installed. Install by hand:$missing (libvips $VIPS_VERSION or newer with its headers)." ;;
   esac
   hash -r

@@ -144,8 +144,8 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 			t.Fatalf("setup failed: %s", output)
 		}
 		calls := s.calls()
-		wantIn(t, "calls", calls, "install -y -qq --no-install-recommends libvips-dev pkg-config")
-		if n := strings.Count(calls, "update"); n != 1 {
+		wantIn(t, "calls", calls, "-y -qq install --no-install-recommends libvips-dev pkg-config")
+		if n := strings.Count(calls, " update"); n != 1 {
 			t.Errorf("the package lists were updated %d times:\n%s", n, calls)
 		}
 	})
@@ -213,7 +213,7 @@ func TestSetupSaysWhatToDoWhenItCannotInstall(t *testing.T) {
 				s.lacksLibvips()
 				s.has("id", "echo 1000")
 			},
-			[]string{"there is no sudo. As root, run: env DEBIAN_FRONTEND=noninteractive apt-get"},
+			[]string{"there is no sudo. As root, run: apt-get update && apt-get install --no-install-recommends libvips-dev pkg-config"},
 		},
 		{
 			"a sudo that wants a password nobody can type",
@@ -223,16 +223,16 @@ func TestSetupSaysWhatToDoWhenItCannotInstall(t *testing.T) {
 				s.has("id", "echo 1000")
 				s.has("sudo", "exit 1")
 			},
-			[]string{"without a terminal to ask on. As root, run: env DEBIAN_FRONTEND"},
+			[]string{"sudo has no terminal to ask for a password on. As root, run: apt-get update && apt-get install"},
 		},
 		{
 			"a package that is not to be had",
 			func(s *stage) {
 				s.hasAll()
 				s.lacksLibvips()
-				s.hasApt("exit 100")
+				s.hasApt("echo E: Unable to locate; exit 100")
 			},
-			[]string{"apt-get could not install: libvips-dev pkg-config"},
+			[]string{"E: Unable to locate\n", "apt-get could not install: libvips-dev pkg-config"},
 		},
 		{
 			"a system whose libvips is too old",

@@ -4,9 +4,12 @@ package vips
 import "C"
 
 import (
-	"maps"
+	"context"
+	"embed"
+	"io"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
 )
 
 // formats are libvips' numbers for ours; BMP is decoded in Go and has none.
@@ -17,22 +20,59 @@ var formats = map[media.Format]C.int{
 	media.JP2: C.SPW_JP2, media.PDF: C.SPW_PDF,
 }
 
-// everything is what the linked libvips has operations for.
-func everything() media.Abilities {
+// samples hold a grey square of every format, made by this engine or, where it
+// only reads, by the tools of its codec.
+//
+//go:embed samples
+var samples embed.FS
+
+func sample(format media.Format) []byte {
+	data, err := samples.ReadFile("samples/dot." + format.Extension())
+	if err != nil {
+		panic("vips: no sample of " + string(format)) // built without it
+	}
+	return data
+}
+
+// tryAll finds out what works by doing it: libheif, for one, is often built
+// without an AV1 encoder or an HEVC decoder, and only says so when asked.
+func (e *Engine) tryAll(cfg Config) media.Abilities {
 	can := media.Abilities{Read: map[media.Format]bool{media.BMP: true}, Write: map[media.Format]bool{}}
+	// While trying, everything counts as possible.
+	e.abilities = media.Abilities{Read: map[media.Format]bool{}, Write: map[media.Format]bool{}}
+	for format := range formats {
+		e.abilities.Read[format], e.abilities.Write[format] = true, true
+	}
 	for format, number := range formats {
-		can.Read[format] = C.spw_has_loader(number) != 0
-		can.Write[format] = format.IsOutput() && C.spw_has_saver(number) != 0
+		if format == media.PDF && !cfg.AllowPDF {
+			continue
+		}
+		can.Read[format] = C.spw_has_loader(number) != 0 && e.tryReading(format)
+		can.Write[format] = format.IsOutput() && C.spw_has_saver(number) != 0 && e.tryWriting(format)
 	}
 	return can
 }
 
-// tryAll narrows what operations exist to what works: libheif, for one, is
-// often built without an AV1 encoder and only says so when asked to encode.
-func (e *Engine) tryAll(cfg Config) media.Abilities {
-	can := media.Abilities{Read: maps.Clone(e.abilities.Read), Write: maps.Clone(e.abilities.Write)}
-	if !cfg.AllowPDF {
-		can.Read[media.PDF] = false
+func (e *Engine) tryReading(format media.Format) bool {
+	src := sample(format)
+	info, err := e.Probe(context.Background(), src, media.DefaultLimits())
+	if err != nil {
+		return false
 	}
-	return can
+	_, err = e.Describe(context.Background(), src, info)
+	return err == nil
+}
+
+func (e *Engine) tryWriting(format media.Format) bool {
+	src := sample(media.PNG)
+	info, err := e.Probe(context.Background(), src, media.DefaultLimits())
+	if err != nil {
+		return false
+	}
+	plan, err := media.NewPlan(info, media.NewRequest(), format, e.abilities, media.DefaultLimits())
+	if err != nil {
+		return false
+	}
+	drop := func(int, transform.Made) (io.Writer, error) { return io.Discard, nil }
+	return e.Run(context.Background(), src, nil, plan, drop) == nil
 }

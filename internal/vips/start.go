@@ -36,7 +36,7 @@ func New(cfg Config) (*Engine, error) {
 	if startErr != nil {
 		return nil, startErr
 	}
-	engine := &Engine{abilities: everything()}
+	engine := &Engine{}
 	engine.abilities = engine.tryAll(cfg)
 	return engine, nil
 }

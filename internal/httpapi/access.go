@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// longestPath bounds the path in a log line.
-const longestPath = 512
+// longestText bounds each text of a log line that somebody else wrote.
+const longestText = 512
 
 // secrets are the parts of a URL that may open doors: its query, where
 // signatures stand, and a user with a password.
@@ -26,7 +26,7 @@ func (s *Server) logAccess(x *exchange, took time.Duration) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
-		slog.String("method", x.r.Method),
+		slog.String("method", shorten(x.r.Method)),
 		slog.String("route", x.route),
 		slog.String("path", shortPath(x.r)),
 		slog.Int("status", x.w.status),
@@ -52,7 +52,7 @@ func accessLevel(x *exchange) slog.Level {
 func (x *exchange) facts() []slog.Attr {
 	var attrs []slog.Attr
 	if x.host != "" {
-		attrs = append(attrs, slog.String("source_host", x.host))
+		attrs = append(attrs, slog.String("source_host", shorten(x.host)))
 	}
 	if x.worked {
 		attrs = append(attrs,
@@ -71,7 +71,7 @@ func (x *exchange) facts() []slog.Attr {
 		attrs = append(attrs, slog.String("code", string(x.code)))
 	}
 	if x.err != nil {
-		attrs = append(attrs, slog.String("error", secrets.ReplaceAllString(x.err.Error(), "…")))
+		attrs = append(attrs, slog.String("error", shorten(secrets.ReplaceAllString(x.err.Error(), "…"))))
 	}
 	if id := trace.SpanContextFromContext(x.r.Context()).TraceID(); id.IsValid() {
 		attrs = append(attrs, slog.String("trace_id", id.String()))
@@ -80,6 +80,7 @@ func (x *exchange) facts() []slog.Attr {
 }
 
 func shortPath(r *http.Request) string {
-	path := r.URL.EscapedPath()
-	return path[:min(len(path), longestPath)]
+	return shorten(r.URL.EscapedPath())
 }
+
+func shorten(text string) string { return text[:min(len(text), longestText)] }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -219,5 +220,19 @@ func TestAccessLog(t *testing.T) {
 	}
 	if lines[2]["level"] != "DEBUG" {
 		t.Errorf("a probe is logged at %v", lines[2]["level"])
+	}
+}
+
+// Origins and clients choose some of the words, but not how many.
+func TestNoLineOfTheLogIsLong(t *testing.T) {
+	b := newBench(t, nil)
+	b.source.err = media.Wrap(media.CodeSourceFailed, errors.New("malformed answer "+strings.Repeat("\xff", 100_000)), "The source failed.")
+	long := strings.Repeat("x", 7000)
+	b.get("/resize?image_url=http://" + long + "/")
+	ask(b.public, strings.Repeat("M", 7000), "/assets/"+long)
+	for _, line := range strings.Split(strings.TrimSpace(b.logged.String()), "\n") {
+		if len(line) > 4096 {
+			t.Errorf("a line has %d bytes: %.300s", len(line), line)
+		}
 	}
 }

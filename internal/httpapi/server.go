@@ -139,7 +139,7 @@ func (s *Server) guarded(h handler) handler {
 
 func refuseMethod(x *exchange) error {
 	x.w.Header().Set("Allow", allowedMethods)
-	return media.Errorf(codeMethod, "%s is not answered here; use GET or HEAD.", x.r.Method)
+	return media.Errorf(codeMethod, "%.100s is not answered here; use GET or HEAD.", x.r.Method)
 }
 
 func (s *Server) answerMissing(*exchange) error {

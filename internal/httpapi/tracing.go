@@ -36,7 +36,7 @@ func (s *Server) endSpan(x *exchange) {
 		attribute.Int("http.response.status_code", x.w.status),
 		attribute.Int64("http.response.body.size", x.w.bytes),
 		attribute.String("spillway.request_id", x.id),
-		attribute.String("spillway.source_host", x.host),
+		attribute.String("spillway.source_host", shorten(x.host)),
 		attribute.String("spillway.format", string(x.format)),
 		attribute.Bool("spillway.cache_hit", x.hit),
 	)

@@ -153,9 +153,12 @@ func cleanKey(key string) (string, error) {
 }
 
 // shorten keeps a client's value in a message readable.
-func shorten(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
+func shorten(s string) string { return cut(s, 100) }
+
+// cut keeps at most limit bytes, and says so.
+func cut(s string, limit int) string {
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return s
 }

@@ -20,6 +20,9 @@ import (
 
 const maxRedirects = 5
 
+// longestReason bounds a log line: some errors quote what the origin sent.
+const longestReason = 300
+
 // statusError is the cause of a fault that an origin's status tells.
 type statusError int
 
@@ -78,7 +81,7 @@ func (w *web) fetch(t *transfer, target *url.URL) (*http.Response, error) {
 		if err == nil || attempt >= w.cfg.Retries || !t.worthRetrying(err) {
 			return resp, err
 		}
-		w.log.Warn("retrying source", "source_host", target.Host, "attempt", attempt+1, "reason", withoutURL(err).Error())
+		w.log.Warn("retrying source", "source_host", target.Host, "attempt", attempt+1, "reason", cut(withoutURL(err).Error(), longestReason))
 		if !t.pause(backoff(attempt, rand.Float64())) { //nolint:gosec // jitter is no secret
 			return nil, err
 		}

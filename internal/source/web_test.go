@@ -442,6 +442,17 @@ func TestValidatorsAreOfWhereRedirectsLead(t *testing.T) {
 	}
 }
 
+func TestAnOriginCannotFillTheLog(t *testing.T) {
+	var log bytes.Buffer
+	address := cutServer(t, strings.Repeat("\xff", 60<<10)+"\r\n\r\n")
+	cfg := source.Config{AllowPrivate: true, Retries: 1, Allow: []string{address}}
+	_, _, err := read(t, newLoggedRouter(t, cfg, &log), "http://"+address+"/")
+	wantCode(t, err, media.CodeSourceFailed)
+	if n := log.Len(); n == 0 || n > 4096 {
+		t.Errorf("the log has %d bytes", n)
+	}
+}
+
 func TestNoSecretLeavesInErrorsOrLogs(t *testing.T) {
 	server, cfg := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

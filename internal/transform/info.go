@@ -74,8 +74,9 @@ func (s *Service) describe(ctx context.Context, d *Details, src *original, memor
 		if run.Err() != nil {
 			err = context.Cause(run)
 		}
+		err = asMediaError(err)
 		s.counts.record(err)
-		return asMediaError(err)
+		return err
 	}
 	return nil
 }

@@ -63,3 +63,19 @@ func TestAPanickingSourceGivesItsPlaceBack(t *testing.T) {
 		t.Errorf("%d places are still taken", s.Fetching)
 	}
 }
+
+func TestADescriptionNobodyWaitsForCountsAsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		service := b.with(t, describer{b.engine}, b.source)
+		ctx, leave := context.WithCancel(t.Context())
+		fault := make(chan error)
+		go func() { _, err := service.Info(ctx, "a.jpg", nil); fault <- err }()
+		synctest.Wait()
+		leave()
+		wantCode(t, <-fault, media.CodeCancelled)
+		if failed := service.Stats().Failed; failed[media.CodeCancelled] != 1 || len(failed) != 1 {
+			t.Errorf("counted %v", failed)
+		}
+	})
+}

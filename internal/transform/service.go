@@ -202,8 +202,9 @@ func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 	}
 	info, err := s.engine.Probe(ctx, src, s.cfg.Limits)
 	if err != nil {
+		err = asMediaError(err)
 		s.counts.record(err)
-		return media.Info{}, asMediaError(err)
+		return media.Info{}, err
 	}
 	return info, nil
 }

@@ -47,6 +47,30 @@ func TestShutdownAlsoCancelsDescriptionsAndWaiters(t *testing.T) {
 	})
 }
 
+// An engine sees a write that failed, not why: to a decoder in C it is one
+// number.
+func TestOutputsThatDoNotFitTellWhy(t *testing.T) {
+	b := newBench(t, func(c *transform.Config) { c.Limits.OutputBytes = 1000 })
+	b.engine.run = func(_ context.Context, _ *media.Plan, begin transform.Begin) error {
+		for i := range 2 {
+			out, err := begin(i, transform.Made{})
+			if err != nil {
+				return err
+			}
+			if _, err := out.Write(make([]byte, 500+i*1000)); err != nil {
+				return media.Errorf(media.CodeCancelled, "The picture was given up.")
+			}
+		}
+		return nil
+	}
+	res, err := b.Do(t.Context(), job(media.Size{Width: 10}, media.Size{Width: 20}))
+	if err == nil {
+		defer res.Close()
+		err = drain(t, res.Outputs[1])
+	}
+	wantCode(t, err, media.CodeOutputBytes)
+}
+
 // panicking is a source with a fault of its own.
 type panicking struct{}
 

@@ -87,6 +87,7 @@ func (s *Service) runEngine(ctx context.Context, work load) (err error) {
 		}
 	}()
 	begun := 0
+	var unwritten error
 	err = s.engine.Run(ctx, work.source.bytes, work.overlay.data(), work.plan,
 		func(i int, made Made) (io.Writer, error) {
 			if i < 0 || i >= len(work.outputs) {
@@ -94,9 +95,12 @@ func (s *Service) runEngine(ctx context.Context, work load) (err error) {
 			}
 			begun++
 			work.outputs[i].start(made)
-			return work.outputs[i].spool, nil
+			return &noted{work.outputs[i].spool, &unwritten}, nil
 		})
 	switch {
+	case unwritten != nil:
+		// The engine only knows that a write failed; the spool knows why.
+		return asMediaError(unwritten)
 	case err == nil && begun != len(work.outputs):
 		return media.Errorf(media.CodeEncodeFailed, "The picture could not be made.")
 	case err == nil:
@@ -107,6 +111,20 @@ func (s *Service) runEngine(ctx context.Context, work load) (err error) {
 		return asMediaError(context.Cause(ctx))
 	}
 	return asMediaError(err)
+}
+
+// noted keeps the first error of a writer. Engines write from one goroutine.
+type noted struct {
+	to    io.Writer
+	first *error
+}
+
+func (n *noted) Write(p []byte) (int, error) {
+	written, err := n.to.Write(p)
+	if err != nil && *n.first == nil {
+		*n.first = err
+	}
+	return written, err
 }
 
 func (o *original) data() []byte {

@@ -30,6 +30,19 @@ func wantCode(t *testing.T, err error, code media.Code) {
 }
 
 func TestGate(t *testing.T) {
+	t.Run("without any patience a free permit is still given", func(t *testing.T) {
+		g := newGate(1, 100, 10)
+		for range 200 {
+			release, err := g.acquire(t.Context(), 10, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			release()
+		}
+		if s := g.stats(); s.refused != 0 || s.done != 200 {
+			t.Errorf("stats %+v", s)
+		}
+	})
 	t.Run("a job larger than the whole budget is refused at once", func(t *testing.T) {
 		_, err := newGate(4, 100, 10).acquire(t.Context(), 101, patience)
 		wantCode(t, err, media.CodeMemory)

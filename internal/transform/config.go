@@ -19,7 +19,7 @@ type Config struct {
 	Queue int
 	// QueueWait is the longest wait for a permit (10 s).
 	QueueWait time.Duration
-	// Fetches is how many origins are read at once (256).
+	// Fetches is how many origins are read at once (256), at least 2.
 	Fetches int
 	// MemoryBudget bounds the decoded bytes of all running jobs together.
 	MemoryBudget int64
@@ -57,7 +57,7 @@ func (c Config) Validate() error {
 	check(c.Jobs >= 1 && c.Jobs <= 1024, "jobs: %d is not within 1 to 1024", c.Jobs)
 	check(c.Queue >= 0 && c.Queue <= 1<<20, "queue: %d is not within 0 to 1048576", c.Queue)
 	check(c.QueueWait >= 0 && c.QueueWait <= time.Hour, "queue-wait: %s is not within 0s to 1h", c.QueueWait)
-	check(c.Fetches >= 1 && c.Fetches <= 1<<20, "fetches: %d is not within 1 to 1048576", c.Fetches)
+	check(c.Fetches >= 2 && c.Fetches <= 1<<20, "fetches: %d is not within 2, as a watermark takes one beside its picture, to 1048576", c.Fetches)
 	check(c.MemoryBudget >= 16<<20, "memory-budget: %d is below the least useful 16777216 bytes", c.MemoryBudget)
 	check(c.CacheMemory >= 0, "cache-memory: %d is negative; 0 turns the cache off", c.CacheMemory)
 	check(c.Hold >= 1, "hold: %d is below 1 byte", c.Hold)

@@ -33,6 +33,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"an endpoint needs a scheme", func(c *settings.Config) { c.S3Endpoint = "minio:9000" }, "s3-endpoint: "},
 		{"half a pair of keys is refused", func(c *settings.Config) { c.S3AccessKey = "id" }, "s3-secret-key: "},
 		{"retries are few", func(c *settings.Config) { c.SourceRetries = 99 }, "source-retries: "},
+		{"a picture and its watermark are fetched together", func(c *settings.Config) { c.SourceFetches = 1 }, "source-fetches: "},
 		{"a queue is not negative", func(c *settings.Config) { c.Queue = -1 }, "queue: "},
 		{"a budget of a few bytes is refused", func(c *settings.Config) { c.MemoryBudget = settings.Share{Fixed: 10} }, "memory-budget: "},
 		{"limits of the image path are checked", func(c *settings.Config) { c.MaxOutputSide = 0 }, "max-output-side: "},

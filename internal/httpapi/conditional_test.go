@@ -54,6 +54,23 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
+// A strong tag promises equal bytes, however the source came this time: with a
+// length, in chunks or inflated, from the cache or not.
+func TestOneTagIsOneBody(t *testing.T) {
+	b := newBench(t, nil)
+	const target = "/assets/a.jpg?format=png&encoder=json"
+	first := b.get(target)
+	want := body(t, first)
+	waitIdle(t, b)
+	for _, size := range []int64{-1, int64(len("source bytes of a.jpg"))} {
+		b.source.meta.Size = size
+		res := b.get(target)
+		if got := body(t, res); res.Header.Get("ETag") == first.Header.Get("ETag") && got != want {
+			t.Errorf("one tag for\n%s and\n%s", want, got)
+		}
+	}
+}
+
 func TestNotModifiedCostsNoWork(t *testing.T) {
 	b := newBench(t, nil)
 	etag := b.get("/resize?image_url=a.jpg").Header.Get("ETag")

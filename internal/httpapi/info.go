@@ -80,13 +80,12 @@ func (s *Server) writeInfo(x *exchange, details *transform.Details) error {
 func describe(details *transform.Details) (infoDocument, error) {
 	info := details.Info
 	document := infoDocument{
-		sourceDocument: describeSource(info, details.Source),
+		sourceDocument: describeSource(info, details.Bytes),
 		Pages:          1, Delays: []int{}, Plays: info.Plays,
 		ColourSpace: info.Colourspace, BitDepth: info.BitDepth, Bands: info.Bands,
 		Profile: info.Profile, Progressive: info.Progressive,
 		Dominant: hexColour(details.Summary.Dominant),
 	}
-	document.Bytes = details.Bytes
 	if info.Animated {
 		document.Delays = append(document.Delays, info.Delays...)
 		for _, delay := range info.Delays {

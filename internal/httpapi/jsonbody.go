@@ -8,7 +8,6 @@ import (
 	"iter"
 
 	"github.com/spillway-media/spillway/internal/media"
-	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -23,18 +22,18 @@ type sourceDocument struct {
 	StoredWidth  int   `json:"stored_width"`
 	StoredHeight int   `json:"stored_height"`
 	Orientation  int   `json:"orientation"`
-	Bytes        int64 `json:"bytes,omitempty"`
+	Bytes        int64 `json:"bytes"`
 	Frames       int   `json:"frames"`
 	Animated     bool  `json:"animated"`
 	Alpha        bool  `json:"alpha"`
 }
 
-func describeSource(info media.Info, meta source.Meta) sourceDocument {
+func describeSource(info media.Info, bytes int64) sourceDocument {
 	width, height := info.Upright()
 	return sourceDocument{
 		Format: info.Format, ContentType: info.Format.ContentType(),
 		Width: width, Height: height, StoredWidth: info.Width, StoredHeight: info.Height,
-		Orientation: info.Orientation, Bytes: max(meta.Size, 0),
+		Orientation: info.Orientation, Bytes: bytes,
 		Frames: info.Frames, Animated: info.Animated, Alpha: info.Alpha,
 	}
 }
@@ -54,7 +53,7 @@ type imageHead struct {
 // held whole; its length is only known behind its data.
 func sendJSON(x *exchange, result *transform.Result, all iter.Seq2[part, error]) error {
 	to := flushing{x.w}
-	head, err := json.Marshal(describeSource(result.Info, result.Source))
+	head, err := json.Marshal(describeSource(result.Info, result.SourceBytes))
 	if err != nil {
 		return fmt.Errorf("write source: %w", err)
 	}

@@ -25,6 +25,7 @@ type entry struct {
 	key     string
 	format  media.Format
 	info    media.Info
+	source  int64 // bytes of the source
 	outputs []cachedPicture
 	bytes   int64
 }

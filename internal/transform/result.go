@@ -44,8 +44,11 @@ type Result struct {
 	Format     media.Format
 	Info       media.Info
 	Source     source.Meta
-	CacheHit   bool
-	Outputs    []*Output
+	// SourceBytes is the length of what was decoded. Unlike Source.Size it
+	// does not depend on how the bytes came.
+	SourceBytes int64
+	CacheHit    bool
+	Outputs     []*Output
 
 	flight  *flight // nil for cached, unmodified and headers-only results
 	fetched time.Duration

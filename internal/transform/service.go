@@ -79,7 +79,7 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 	if err := errors.Join(src.load(s), overlay.loadIfAny(s)); err != nil {
 		return nil, asMediaError(err)
 	}
-	res.fetched = time.Since(began)
+	res.fetched, res.SourceBytes = time.Since(began), int64(len(src.bytes))
 
 	plan, err := s.plan(ctx, job, src.bytes)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Service) fromCache(res *Result) bool {
 	if e == nil {
 		return false
 	}
-	res.CacheHit, res.Format, res.Info = true, e.format, e.info
+	res.CacheHit, res.Format, res.Info, res.SourceBytes = true, e.format, e.info, e.source
 	for _, o := range e.outputs {
 		res.Outputs = append(res.Outputs, cachedOutput(o.made, o.data))
 	}

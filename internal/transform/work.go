@@ -147,7 +147,7 @@ func (s *Service) remember(work load) {
 	if s.cache.limit == 0 || !s.cache.fits(total) {
 		return
 	}
-	e := &entry{key: work.key, format: work.plan.Outputs[0].Encode.Format, info: work.plan.Info}
+	e := &entry{key: work.key, format: work.plan.Outputs[0].Encode.Format, info: work.plan.Info, source: int64(len(work.source.bytes))}
 	for _, o := range work.outputs {
 		data, err := o.spool.Bytes()
 		if err != nil {

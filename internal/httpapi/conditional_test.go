@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 )
@@ -68,6 +70,36 @@ func TestOneTagIsOneBody(t *testing.T) {
 		if got := body(t, res); res.Header.Get("ETag") == first.Header.Get("ETag") && got != want {
 			t.Errorf("one tag for\n%s and\n%s", want, got)
 		}
+	}
+}
+
+func TestOneTagIsOneMultipartBody(t *testing.T) {
+	b := newBench(t, func(s *settings) { s.transform.Hold = 4 })
+	goOn := make(chan struct{})
+	b.engine.run = slowly("head", goOn, func(w io.Writer) error { _, err := io.WriteString(w, " and end"); return err })
+	server := httptest.NewServer(b.public)
+	defer server.Close()
+	ask := func() (tag, text string) {
+		res, err := http.Get(server.URL + "/assets/a.jpg?format=png&sizes=10x0,20x0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		head := make([]byte, 1)
+		if _, err := io.ReadFull(res.Body, head); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-goOn:
+		default:
+			close(goOn) // the answer has begun before its pictures were whole
+		}
+		return res.Header.Get("ETag"), string(head) + body(t, res)
+	}
+	tag, made := ask()
+	waitIdle(t, b)
+	if again, kept := ask(); tag != again || made != kept {
+		t.Errorf("tag %s for\n%s\ntag %s for\n%s", tag, made, again, kept)
 	}
 }
 

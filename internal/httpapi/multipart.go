@@ -41,6 +41,8 @@ func sendMultipart(x *exchange, w *wish, result *transform.Result, all iter.Seq2
 	return mixed.Close()
 }
 
+// partHeader leaves the length out even where it is known: whether it is
+// depends on the moment, and equal tags mean equal bytes.
 func partHeader(ref string, result *transform.Result, p part) textproto.MIMEHeader {
 	h := textproto.MIMEHeader{}
 	name := fmt.Sprintf("%s-%dx%d", baseName(ref), p.made.Width, p.made.Height)
@@ -48,8 +50,5 @@ func partHeader(ref string, result *transform.Result, p part) textproto.MIMEHead
 	h.Set("Content-Disposition", dispositionOf(name, result.Format))
 	h.Set("Image-Width", strconv.Itoa(p.made.Width))
 	h.Set("Image-Height", strconv.Itoa(p.made.Height))
-	if p.bytes >= 0 {
-		h.Set("Content-Length", strconv.FormatInt(p.bytes, 10))
-	}
 	return h
 }

@@ -48,6 +48,40 @@ func TestAStalledClientIsCutOffWithoutABody(t *testing.T) {
 	}
 }
 
+// overHTTP2 asks the public handler over a connection of its own.
+func overHTTP2(t *testing.T, b *bench, target string) (*http.Response, error) {
+	t.Helper()
+	var only http.Protocols
+	only.SetUnencryptedHTTP2(true)
+	connection := serveOne(t, &http.Server{Handler: b.public, Protocols: &only})
+	client := &http.Transport{Protocols: &only, DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
+	t.Cleanup(client.CloseIdleConnections)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.RoundTrip(r)
+}
+
+func TestAFailureAfterTheFirstByteEndsAnHTTP2StreamWithAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(s *settings) { s.transform.Hold = 4 })
+		goOn := make(chan struct{})
+		b.engine.run = slowly("head", goOn, func(io.Writer) error {
+			return media.Errorf(media.CodeDecodeFailed, "The picture is broken further down.")
+		})
+		res, err := overHTTP2(t, b, "/assets/a.jpg?format=png")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		close(goOn)
+		if text, err := io.ReadAll(res.Body); err == nil || res.ProtoMajor != 2 {
+			t.Errorf("a cut answer over %s ends well, with %q", res.Proto, text)
+		}
+	})
+}
+
 // The deadline is the client's. An encoder that pauses for longer between two
 // writes must not cost an HTTP/2 stream, whose deadlines end it at once.
 func TestAnEncoderMayPauseForLongerThanAClient(t *testing.T) {
@@ -66,16 +100,7 @@ func TestAnEncoderMayPauseForLongerThanAClient(t *testing.T) {
 			}
 			return nil
 		}
-		var only http.Protocols
-		only.SetUnencryptedHTTP2(true)
-		connection := serveOne(t, &http.Server{Handler: b.public, Protocols: &only})
-		client := &http.Transport{Protocols: &only, DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
-		defer client.CloseIdleConnections()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/assets/a.jpg?format=png", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := client.RoundTrip(r)
+		res, err := overHTTP2(t, b, "/assets/a.jpg?format=png")
 		if err != nil {
 			t.Fatal(err)
 		}

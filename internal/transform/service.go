@@ -117,7 +117,7 @@ func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *original
 	if w := job.Request.Watermark; w != nil {
 		if overlay, err = s.open(ctx, w.URL); err != nil {
 			src.close()
-			return nil, nil, err
+			return nil, nil, aboutWatermark(err)
 		}
 	}
 	return src, overlay, nil
@@ -127,7 +127,18 @@ func (o *original) loadIfAny(s *Service) error {
 	if o == nil {
 		return nil
 	}
-	return o.load(s)
+	return aboutWatermark(o.load(s))
+}
+
+// aboutWatermark names the parameter of a fault: sources are opened the same
+// way whatever they are for, and take themselves for the picture.
+func aboutWatermark(err error) error {
+	var coded *media.Error
+	if !errors.As(err, &coded) {
+		return err
+	}
+	own := *coded
+	return own.About("watermark")
 }
 
 // tag is a strong validator of the answer: equal tags mean equal bytes,

@@ -335,6 +335,17 @@ func TestDoRefuses(t *testing.T) {
 		_, err := b.Do(t.Context(), j)
 		wantCode(t, err, media.CodeSourceNotFound)
 	})
+	t.Run("a watermark by its own parameter", func(t *testing.T) {
+		b := newBench(t, nil)
+		j := job()
+		j.Request.Watermark = &media.Watermark{URL: "nothing.png", Opacity: 1}
+		_, err := b.Do(t.Context(), j)
+		wantCode(t, err, media.CodeSourceNotFound)
+		var coded *media.Error
+		if errors.As(err, &coded); coded.Param != "watermark" {
+			t.Errorf("the fault is of %q", coded.Param)
+		}
+	})
 	t.Run("a source that is empty", func(t *testing.T) {
 		b := newBench(t, nil)
 		j := job()

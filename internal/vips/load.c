@@ -213,11 +213,8 @@ spw_probe(SpwJob *job, const void *src, size_t length, SpwInfo *info, int *delay
 	VipsImage *image;
 
 	memset(info, 0, sizeof(*info));
-	if (load_format(job, &job->load, (void *) src, length, &image)) {
-		g_strlcpy(job->message, vips_error_buffer(), sizeof(job->message));
-		vips_error_clear();
-		return SPW_DECODE;
-	}
+	if (load_format(job, &job->load, (void *) src, length, &image))
+		return spw_conclude(job, SPW_DECODE);
 	info->width = image->Xsize;
 	info->height = vips_image_get_page_height(image);
 	info->orientation = int_field(image, "orientation", 1);

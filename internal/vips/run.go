@@ -29,6 +29,14 @@ type run struct {
 }
 
 // Run carries out a plan in one call into C, on a thread of its own.
+//
+// When ctx ends, the run ends too: every stage asks before it makes or takes
+// pixels, progressive JPEGs and interlaced PNGs ask before they read on, and
+// WebP asks while it encodes. A few codecs work through a whole picture in one
+// call that nothing can end; the run then ends when that call does. They are:
+// decoding WebP, AVIF, HEIC, JPEG XL and JPEG 2000 (one frame), rendering SVG
+// and PDF (one strip), and encoding AVIF, JPEG XL, one GIF frame, and WebP
+// with metadata kept.
 func (e *Engine) Run(ctx context.Context, src, overlay []byte, plan *media.Plan, begin transform.Begin) error {
 	r := &run{plan: plan, limits: plan.Limits(), begin: begin}
 	src, err := r.prepare(src)

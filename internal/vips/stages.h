@@ -44,6 +44,7 @@ VipsIntent spw_profile_intent(VipsImage *image);
 int spw_is_srgb_profile(VipsImage *image);
 
 VipsSource *spw_stoppable_source(SpwJob *job, const void *data, size_t length);
+int spw_conclude(SpwJob *job, int stage);
 int spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out);
 int spw_smart_place(VipsImage *image, int smart, int width, int height, int *x, int *y);
 int spw_trim_box(VipsImage *image, double threshold, SpwRect *box);

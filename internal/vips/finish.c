@@ -1,0 +1,180 @@
+/* One output, from the shared picture to its last byte. */
+#include <string.h>
+
+#include "run.h"
+
+/* Steps that look at neighbours or turn the picture read it in any order. */
+static int
+needs_memory(const Run *run, const SpwOutput *output)
+{
+	const SpwJob *job = run->job;
+
+	return job->turns || job->blur > 0 || job->sharpen > 0 || output->layout.smart != SPW_PLACED ||
+		output->max_bytes > 0 || run->count > 1;
+}
+
+static int
+find_smart(VipsImage *image, SpwLayout *layout)
+{
+	VipsImage *work = image;
+	int result;
+
+	if (layout->smart == SPW_PLACED || !layout->crop.width)
+		return 0;
+	g_object_ref(work);
+	result = spw_unpremultiply(&work) ||
+		spw_smart_place(work, layout->smart, layout->crop.width, layout->crop.height, &layout->crop.x,
+			&layout->crop.y);
+	g_object_unref(work);
+	layout->smart = SPW_PLACED;
+	return result ? -1 : 0;
+}
+
+static void
+bars(const SpwJob *job, const SpwOutput *output, double ink[4])
+{
+	static const double clear[4] = { 0, 0, 0, 0 }, white[4] = { 255, 255, 255, 255 };
+
+	if (job->has_background)
+		memcpy(ink, job->background, 4 * sizeof(double));
+	else
+		memcpy(ink, spw_format_alpha(output->format) ? clear : white, 4 * sizeof(double));
+}
+
+static int
+pad(const SpwJob *job, const SpwOutput *output, VipsImage **image)
+{
+	double ink[4];
+
+	if (!output->layout.canvas.width)
+		return 0;
+	bars(job, output, ink);
+	/* A half clear ground is laid once, below everything, at the end. */
+	if (job->has_background && ink[3] < 255)
+		ink[3] = 0;
+	if (ink[0] != ink[1] || ink[1] != ink[2])
+		if (spw_to_rgb(image))
+			return -1;
+	if (ink[3] < 255 && spw_with_alpha(image))
+		return -1;
+	return spw_canvas(image, &output->layout.canvas, ink);
+}
+
+/* Fill what is transparent: with the background that was given, and with
+ * white where the format cannot show through.
+ */
+static int
+lay_on_ground(const SpwJob *job, const SpwOutput *output, VipsImage **image)
+{
+	static const double white[4] = { 255, 255, 255, 255 };
+	const double *ink = job->background;
+
+	if (job->has_background && ink[3] > 0 && vips_image_hasalpha(*image)) {
+		if ((ink[0] != ink[1] || ink[1] != ink[2]) && spw_to_rgb(image))
+			return -1;
+		if (ink[3] < 255 ? spw_underlay(image, ink) : spw_flatten(image, ink))
+			return -1;
+	}
+	return spw_format_alpha(output->format) ? 0 : spw_flatten(image, white);
+}
+
+static int
+keeps_space(const SpwJob *job, const SpwOutput *output)
+{
+	return (output->keep & SPW_KEEP_ICC) && !job->grayscale && output->format != SPW_GIF;
+}
+
+/* Everything between the shared picture and the encoder, for one frame. */
+static int
+finish(Run *run, SpwOutput *output, VipsImage **image)
+{
+	SpwJob *job = run->job;
+	SpwLayout *layout = &output->layout;
+
+	if (spw_scale(run, image, layout->width, layout->height))
+		return -1;
+	if (needs_memory(run, output) && spw_to_memory(job, image))
+		return -1;
+	if (!run->upright && spw_turn(image, job->turns, job->mirror))
+		return -1;
+	if (find_smart(*image, layout))
+		return -1;
+	if (layout->crop.width &&
+		spw_crop(image, layout->crop.x, layout->crop.y, layout->crop.width, layout->crop.height))
+		return -1;
+	/* Blur mixes neighbours, so it too works on premultiplied colour. */
+	if (job->blur > 0 && spw_blur(job, image, job->blur))
+		return -1;
+	if (spw_unpremultiply(image))
+		return -1;
+	if (!keeps_space(job, output) && spw_to_srgb(image))
+		return -1;
+	if (job->grayscale && spw_grayscale(image))
+		return -1;
+	if (job->sharpen > 0 && spw_sharpen(image, job->sharpen))
+		return -1;
+	if (pad(job, output, image) || (run->mark && spw_watermark(job, image, run->mark)))
+		return -1;
+	return lay_on_ground(job, output, image);
+}
+
+/* Stack finished frames into the strip that animated savers read. */
+static int
+stack(Run *run, VipsImage **frames, VipsImage **out)
+{
+	if (run->count > 1)
+		return vips_arrayjoin(frames, out, run->count, "across", 1, NULL);
+	g_object_ref(frames[0]);
+	*out = frames[0];
+	return 0;
+}
+
+/* Only what is kept, then what makes a strip an animation. */
+static int
+label(Run *run, VipsImage **image, int height, int keep)
+{
+	if (spw_keep_metadata(image, keep))
+		return -1;
+	if (run->count == 1)
+		return 0;
+	return spw_stamp_frames(image, height, run->delays, run->count, run->job->plays);
+}
+
+static int
+finish_frames(Run *run, SpwOutput *output, VipsImage **out)
+{
+	VipsImage **frames = g_new0(VipsImage *, run->count);
+	int result = 0;
+
+	for (int i = 0; i < run->count && !result; i++) {
+		frames[i] = run->frames[i];
+		g_object_ref(frames[i]);
+		result = finish(run, output, &frames[i]);
+	}
+	if (!result)
+		result = stack(run, frames, out) || label(run, out, frames[0]->Ysize, output->keep);
+	spw_free_frames(frames, run->count);
+	return result ? -1 : 0;
+}
+
+/* The pixels are in memory before a search, so that each encode costs only
+ * itself.
+ */
+int
+spw_make_output(Run *run, SpwOutput *output)
+{
+	VipsImage *image = NULL;
+	int result;
+
+	if (finish_frames(run, output, &image)) {
+		VIPS_UNREF(image);
+		return SPW_PROCESS;
+	}
+	if (output->max_bytes > 0 && spw_to_memory(run->job, &image)) {
+		g_object_unref(image);
+		return SPW_PROCESS;
+	}
+	result = spw_save(run->job, output, image, run->count);
+	g_object_unref(image);
+	return result;
+}

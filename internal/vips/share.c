@@ -1,0 +1,82 @@
+/* What all outputs have in common: one decode, scaled at most once. */
+#include "run.h"
+
+static int
+premultiply(Run *run, VipsImage **image, const void *argument)
+{
+	return spw_premultiply(image);
+}
+
+/* width and height are of the upright picture. */
+int
+spw_scale(const Run *run, VipsImage **image, int width, int height)
+{
+	int lying = spw_lies(run);
+
+	return lying ? spw_resize(image, height, width) : spw_resize(image, width, height);
+}
+
+static int
+scale_to(Run *run, VipsImage **image, const void *argument)
+{
+	const SpwLayout *layout = argument;
+
+	return spw_scale(run, image, layout->width, layout->height);
+}
+
+static SpwLayout
+largest(const SpwOutput *outputs, int count)
+{
+	SpwLayout all = { 0 };
+
+	for (int i = 0; i < count; i++) {
+		all.width = VIPS_MAX(all.width, outputs[i].layout.width);
+		all.height = VIPS_MAX(all.height, outputs[i].layout.height);
+	}
+	return all;
+}
+
+/* Scaling twice by less than a half each time is seen: SSIM falls below what
+ * one decode for each output gives.
+ */
+static int
+too_near(const SpwLayout *layout, const SpwLayout *all)
+{
+	int same = layout->width == all->width && layout->height == all->height;
+
+	return !same && (layout->width > 0.55 * all->width || layout->height > 0.55 * all->height);
+}
+
+/* The size of the picture that all outputs are made from: the largest of them,
+ * or twice that where another is nearly as large; never more than was loaded.
+ */
+static SpwLayout
+shared_size(const Run *run, const SpwOutput *outputs, int count)
+{
+	int lying = spw_lies(run);
+	VipsImage *frame = run->frames[0];
+	SpwLayout all = largest(outputs, count);
+	int factor = 1;
+
+	for (int i = 0; i < count; i++)
+		if (too_near(&outputs[i].layout, &all))
+			factor = 2;
+	all.width = VIPS_MIN(all.width * factor, lying ? frame->Ysize : frame->Xsize);
+	all.height = VIPS_MIN(all.height * factor, lying ? frame->Xsize : frame->Ysize);
+	return all;
+}
+
+/* Several outputs share one decode: it is scaled once to what they need and
+ * held; each is scaled down from there.
+ */
+int
+spw_share(Run *run, const SpwOutput *outputs, int count)
+{
+	SpwLayout all = shared_size(run, outputs, count);
+
+	if (spw_each_frame(run, premultiply, NULL))
+		return -1;
+	if (count == 1)
+		return 0;
+	return spw_each_frame(run, scale_to, &all) || spw_hold_frames(run) || spw_stand_up(run) ? -1 : 0;
+}

@@ -133,7 +133,7 @@ func claim(work []input, format media.Format) {
 	for i := range work {
 		key := work[i].key(format)
 		if other, taken := first[key]; taken {
-			work[i].fault = fmt.Errorf("its results would have the names of those of %s", other)
+			work[i].fault = fmt.Errorf("its results would have the names of those of %s", shown(other))
 			continue
 		}
 		first[key] = work[i].path

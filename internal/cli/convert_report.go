@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -101,11 +105,19 @@ func (r *report) add(o outcome) {
 	case r.json:
 		_ = json.NewEncoder(r.out).Encode(o)
 	case !o.OK:
-		_, _ = fmt.Fprintf(r.faults, "%s: %s\n", o.Input, o.Error)
+		_, _ = fmt.Fprintf(r.faults, "%s: %s\n", shown(o.Input), o.Error)
 	}
 	if r.bar != nil {
 		r.bar.Increment()
 	}
+}
+
+// shown quotes a name that a terminal would obey rather than show.
+func shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // close ends the bar, tells the sum, and gives the error of the command.

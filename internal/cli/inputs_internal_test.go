@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,5 +72,17 @@ func TestALinkToAFolderIsThatFolder(t *testing.T) {
 	work, faults := findInputs([]string{link}, t.TempDir(), true)
 	if len(work) != 1 || len(faults) != 0 || work[0].path != filepath.Join(link, "a.jpg") || work[0].folder != "." {
 		t.Errorf("found %+v, %v", work, faults)
+	}
+}
+
+// A name of a file may hold what a terminal obeys.
+func TestNamesAreShownWithoutControlCharacters(t *testing.T) {
+	var told strings.Builder
+	r := &report{out: io.Discard, faults: &told}
+	r.add(failed("a\x1b]0;owned\x07\nb.jpg", errors.New("cannot be read")))
+	r.add(failed("grün \"1\".jpg", errors.New("cannot be read")))
+	want := `"a\x1b]0;owned\a\nb.jpg": cannot be read` + "\n" + `grün "1".jpg: cannot be read` + "\n"
+	if told.String() != want {
+		t.Errorf("told %q, want %q", told.String(), want)
 	}
 }

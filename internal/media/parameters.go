@@ -66,7 +66,7 @@ var outputParameters = []parameter{
 	{Parameter{"quality", "1 to 100", "JPEG 80, WebP 80, AVIF 50, JPEG XL 75", "of lossy formats"}, (*reader).quality},
 	{Parameter{"max_bytes", "1 to 268435456", "none", "lowers the quality until the result is no larger; not with `lossless` or a format that has no quality"}, (*reader).maxBytes},
 	{Parameter{"lossless", "switch", "`false`", "keep every pixel value; not with `jpeg`, and `auto` takes PNG instead of JPEG"}, (*reader).lossless},
-	{Parameter{"effort", "0 to 9", "by format", "0 is fastest, 9 makes the smallest file"}, (*reader).effort},
+	{Parameter{"effort", "0 to 9", "by format", "0 is fastest, 9 makes the smallest file. AVIF and JPEG XL, whose encoders cannot be stopped, lower it for pictures so large that they would take more than 7.5 s"}, (*reader).effort},
 	{Parameter{"progressive", "switch", "`false`", "interlaced or progressive output, where the format has it"}, (*reader).progressive},
 	{Parameter{"page", "1 to 1000", "`1`", "page of a document, or frame of an animation to begin with"}, (*reader).page},
 	{Parameter{"frames", "0 to 500", "`0`", "how many frames of an animation to keep; 0 keeps all, 1 makes a still"}, (*reader).frames},

@@ -16,8 +16,8 @@ import (
 // libvips is one a process and cannot be stopped and started again, so the
 // once that guards it is too.
 var (
-	startOnce sync.Once
-	startErr  error
+	startOnce sync.Once //nolint:gochecknoglobals // libvips is one a process
+	errStart  error     //nolint:gochecknoglobals // what it said then
 )
 
 // Engine is the pixel engine. It is safe for concurrent use; how many runs
@@ -32,9 +32,9 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	startOnce.Do(func() { startErr = start(cfg) })
-	if startErr != nil {
-		return nil, startErr
+	startOnce.Do(func() { errStart = start(cfg) })
+	if errStart != nil {
+		return nil, errStart
 	}
 	engine := &Engine{}
 	engine.abilities = engine.tryAll(cfg)

@@ -44,7 +44,9 @@ type benchSource struct {
 // one of the fully decoded original.
 func BenchmarkTransform(b *testing.B) {
 	floor := buildFloor(b)
+	rows := []string{"| source | server CPU ms | engine CPU ms | libvips CPU ms | server / engine | server / libvips | SSIM |", "|---|---|---|---|---|---|---|"}
 	for _, src := range benchSources(b) {
+		var row string
 		b.Run("source="+src.name, func(b *testing.B) {
 			root := b.TempDir()
 			put(b, root, "in", src.file)
@@ -63,14 +65,18 @@ func BenchmarkTransform(b *testing.B) {
 			}
 			bare := runFloor(b, floor, filepath.Join(root, "in"), src, runs)
 			perServer, perEngine := milliseconds(server, runs), milliseconds(alone, runs)
+			like := resizeSSIM(b, s, src.width)
 			b.ReportMetric(perServer, "server-cpu-ms")
 			b.ReportMetric(perEngine, "engine-cpu-ms")
 			b.ReportMetric(bare, "libvips-cpu-ms")
 			b.ReportMetric(perServer/perEngine, "server/engine")
 			b.ReportMetric(perServer/bare, "server/libvips")
-			b.ReportMetric(resizeSSIM(b, s, src.width), "ssim")
+			b.ReportMetric(like, "ssim")
+			row = fmt.Sprintf("| %s | %.1f | %.1f | %.1f | %.2f | %.2f | %.4f |", src.name, perServer, perEngine, bare, perServer/perEngine, perServer/bare, like)
 		})
+		rows = append(rows, row)
 	}
+	fmt.Println("\nThe table of docs/performance.md:\n" + strings.Join(rows, "\n") + "\n")
 }
 
 func milliseconds(d time.Duration, runs int) float64 {

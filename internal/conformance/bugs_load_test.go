@@ -23,11 +23,11 @@ func TestBugReport15_TemporarySpaceIsBoundedAndGivenBack(t *testing.T) {
 	// Next to no memory for spools: everything goes through the disk.
 	s := start(t, withRoot(root), func(c *app.Config) { c.SpoolMemory, c.CacheMemory = 1<<20, 0 })
 	for i := range 3 {
-		s.good(t, fmt.Sprintf("/assets/photo.jpg?format=png&crop=0,0,%d,1800", 2300+i))
-		if got := s.get(t, fmt.Sprintf("/assets/cut.png?format=png&sizes=%dx0", 2000+i)); got.status < 400 || got.status >= 500 {
+		s.good(t, fmt.Sprintf("/assets/photo.jpg?format=png&effort=0&crop=0,0,%d,1800", 2300+i))
+		if got := s.get(t, fmt.Sprintf("/assets/cut.png?format=png&effort=0&sizes=%dx0", 2000+i)); got.status < 400 || got.status >= 500 {
 			t.Errorf("a truncated PNG answers %d", got.status)
 		}
-		s.abandon(t, fmt.Sprintf("/assets/photo.jpg?format=png&crop=0,0,%d,1800", 2200+i), 50_000)
+		s.abandon(t, fmt.Sprintf("/assets/photo.jpg?format=png&effort=0&crop=0,0,%d,1800", 2200+i), 50_000)
 	}
 	s.leavesNothing(t)
 	if disk := s.metric(t, `spillway_spool_bytes{place="disk"}`); disk != 0 {

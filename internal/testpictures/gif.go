@@ -29,12 +29,7 @@ type Frame struct {
 
 // Bytes writes the GIF.
 func (a Animation) Bytes() []byte {
-	g := &gif.GIF{Config: image.Config{Width: a.Width, Height: a.Height}, LoopCount: a.Plays - 1}
-	if a.Plays == 0 {
-		g.LoopCount = 0
-	} else if a.Plays == 1 {
-		g.LoopCount = -1
-	}
+	g := &gif.GIF{Config: image.Config{Width: a.Width, Height: a.Height}, LoopCount: a.loopCount()}
 	for _, f := range a.Frames {
 		p := image.NewPaletted(f.Area, color.Palette{color.NRGBA{}, f.Colour})
 		for y := f.Area.Min.Y; y < f.Area.Max.Y; y++ {
@@ -51,6 +46,17 @@ func (a Animation) Bytes() []byte {
 	var buf bytes.Buffer
 	must(gif.EncodeAll(&buf, g))
 	return buf.Bytes()
+}
+
+// loopCount is Plays in the terms of image/gif: how often it starts again.
+func (a Animation) loopCount() int {
+	switch a.Plays {
+	case 0:
+		return 0
+	case 1:
+		return -1
+	}
+	return a.Plays - 1
 }
 
 // Composed is what a viewer sees, frame by frame, by the rules of GIF89a,

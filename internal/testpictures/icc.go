@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"image/color"
 	"math"
+	"slices"
 )
 
 // profileTag is one tag of an ICC profile.
@@ -40,7 +41,7 @@ func profile(class, space, pcs string, tags []profileTag) []byte {
 		table = binary.BigEndian.AppendUint32(table, uint32(offset))
 		table = binary.BigEndian.AppendUint32(table, uint32(len(t.data)))
 	}
-	out := append(append(header, table...), data...)
+	out := slices.Concat(header, table, data)
 	binary.BigEndian.PutUint32(out, uint32(len(out)))
 	return out
 }

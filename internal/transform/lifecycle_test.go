@@ -71,6 +71,20 @@ func TestOutputsThatDoNotFitTellWhy(t *testing.T) {
 	wantCode(t, err, media.CodeOutputBytes)
 }
 
+func TestAWatermarkIsPartOfTheMemoryBudget(t *testing.T) {
+	b := newBench(t, func(c *transform.Config) { c.MemoryBudget = 16 << 20 })
+	b.engine.info.Width, b.engine.info.Height = 2500, 2000
+	j := job(media.Size{Width: 100})
+	res, err := b.Do(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Close()
+	j.Request.Watermark = &media.Watermark{URL: "a.jpg", Opacity: 1}
+	_, err = b.Do(t.Context(), j)
+	wantCode(t, err, media.CodeMemory)
+}
+
 // panicking is a source with a fault of its own.
 type panicking struct{}
 

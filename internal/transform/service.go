@@ -90,8 +90,12 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 		return res, nil
 	}
 
+	marked, err := s.overlayMemory(ctx, overlay, job.Request.Watermark)
+	if err != nil {
+		return nil, err
+	}
 	waited := time.Now()
-	release, err := s.admit(ctx, plan.Memory)
+	release, err := s.admit(ctx, plan.Memory+marked)
 	if err != nil {
 		return nil, err
 	}
@@ -121,24 +125,6 @@ func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *original
 		}
 	}
 	return src, overlay, nil
-}
-
-func (o *original) loadIfAny(s *Service) error {
-	if o == nil {
-		return nil
-	}
-	return aboutWatermark(o.load(s))
-}
-
-// aboutWatermark names the parameter of a fault: sources are opened the same
-// way whatever they are for, and take themselves for the picture.
-func aboutWatermark(err error) error {
-	var coded *media.Error
-	if !errors.As(err, &coded) {
-		return err
-	}
-	own := *coded
-	return own.About("watermark")
 }
 
 // tag is a strong validator of the answer: equal tags mean equal bytes,

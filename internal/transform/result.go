@@ -81,6 +81,9 @@ type Output struct {
 	made  Made
 	err   error // set before begun is closed, when the work failed first
 
+	mu    sync.Mutex // guards ended, and begun against being closed twice
+	ended bool
+
 	spool *spool.Spool // nil for cached outputs
 	data  []byte       // cached bytes
 	once  sync.Once
@@ -147,14 +150,28 @@ func (o *Output) Size() (n int64, complete bool) {
 	return n, complete && err == nil
 }
 
-// start marks the output as begun; finish ends it, well or not. Both are
-// called by the one goroutine that runs the flight.
-func (o *Output) start(made Made) {
+// start marks the output as begun. It is false when the output has ended
+// before: its time was up, and whoever waited has been told.
+func (o *Output) start(made Made) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return false
+	}
 	o.made = made
 	close(o.begun)
+	return true
 }
 
+// finish ends the output, well or not. The first end counts: the flight and
+// the end of its time may come together.
 func (o *Output) finish(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	o.ended = true
 	select {
 	case <-o.begun:
 	default:

@@ -447,6 +447,30 @@ func TestEngineFaults(t *testing.T) {
 		_, err := b.Do(t.Context(), job())
 		wantCode(t, err, media.CodeTimeout)
 	})
+	t.Run("an engine that cannot be stopped keeps its permit but not the client", func(t *testing.T) {
+		b := newBench(t, func(c *transform.Config) { c.Limits.Time = 20 * time.Millisecond })
+		goOn := make(chan struct{})
+		late := make(chan error, 1)
+		b.engine.run = func(ctx context.Context, plan *media.Plan, begin transform.Begin) error {
+			<-goOn
+			err := writeAll(ctx, plan, begin)
+			late <- err
+			return err
+		}
+		_, err := b.Do(t.Context(), job())
+		wantCode(t, err, media.CodeTimeout)
+		if s := b.Stats(); s.Running != 1 {
+			t.Errorf("%d permits are held while the engine works, want 1", s.Running)
+		}
+		close(goOn)
+		if err := <-late; err == nil {
+			t.Error("the engine could begin an output whose client had been told")
+		}
+		waitIdle(b)
+		if s := b.Stats(); s.Failed[media.CodeTimeout] != 1 || s.Cache.Entries != 0 {
+			t.Errorf("stats %+v", s)
+		}
+	})
 }
 
 func TestCancellation(t *testing.T) {

@@ -42,10 +42,17 @@ func (s *Service) depart(ctx context.Context, work load) *flight {
 	run, cancel := context.WithCancelCause(run)
 	unlink := context.AfterFunc(ctx, func() { cancel(errLeft) })
 	unstop := context.AfterFunc(s.base, func() { cancel(context.Cause(s.base)) })
+	// Some encoders cannot be stopped. Whoever waits is told all the same;
+	// the permit and the buffers stay with the work until it really ends.
+	untell := context.AfterFunc(run, func() {
+		for _, o := range work.outputs {
+			o.finish(asMediaError(context.Cause(run)))
+		}
+	})
 	f := &flight{began: time.Now(), cancel: func() { cancel(errLeft) }}
 	go func() { // admit counted it among the flights; release takes it out
 		defer work.release()
-		defer func() { unlink(); unstop(); cancel(nil); stop() }()
+		defer func() { unlink(); unstop(); untell(); cancel(nil); stop() }()
 		s.fly(run, f, work)
 	}()
 	return f
@@ -93,12 +100,14 @@ func (s *Service) runEngine(ctx context.Context, work load) (err error) {
 			if i < 0 || i >= len(work.outputs) {
 				return nil, fmt.Errorf("engine began output %d of %d", i, len(work.outputs))
 			}
+			if !work.outputs[i].start(made) {
+				return nil, context.Cause(ctx)
+			}
 			begun++
-			work.outputs[i].start(made)
 			return &noted{work.outputs[i].spool, &unwritten}, nil
 		})
 	switch {
-	case unwritten != nil:
+	case unwritten != nil && ctx.Err() == nil:
 		// The engine only knows that a write failed; the spool knows why.
 		return asMediaError(unwritten)
 	case err == nil && begun != len(work.outputs):

@@ -69,7 +69,7 @@ func TestTimeLimitEndsTheWork(t *testing.T) {
 				t.Errorf("the client was told after %s", got.took)
 			}
 			began := time.Now()
-			eventually(t, 10*time.Second, func() string {
+			eventually(t, 40*time.Second, func() string {
 				if n := s.metric(t, "spillway_jobs_in_flight"); n != 0 {
 					return "the work goes on"
 				}

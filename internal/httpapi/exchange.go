@@ -84,8 +84,9 @@ func (s *Server) fail(x *exchange, err error) {
 // finish closes an exchange whatever became of it.
 func (s *Server) finish(x *exchange, panicked any) {
 	x.broken = panicked != nil && x.w.status != 0
-	abort := x.broken || panicked == http.ErrAbortHandler
-	if panicked != nil && panicked != http.ErrAbortHandler {
+	aborted := panicked == http.ErrAbortHandler //nolint:errorlint // a panic's value, which net/http compares so too
+	abort := x.broken || aborted
+	if panicked != nil && !aborted {
 		s.log.Error("handler panicked", "request_id", x.id, "route", x.route,
 			"panic", panicked, "stack", string(debug.Stack()))
 		x.code = codeInternal

@@ -42,7 +42,7 @@ func cancelAfter(ctx context.Context, used time.Duration) (context.Context, cont
 }
 
 func TestCancellingGivesTheCPUBack(t *testing.T) {
-	photo := testpictures.JPEG(testpictures.Photo(3000, 2000), 90)
+	photo := testpictures.JPEG(testpictures.Photo(2000, 1500), 90)
 	interlaced := testpictures.PNGOf(testpictures.Photo(1500, 1200), 8, testpictures.PNGRGB, true)
 	walk := testpictures.ManyFrames(600, 400, 40)
 	tests := map[string]struct {
@@ -53,12 +53,12 @@ func TestCancellingGivesTheCPUBack(t *testing.T) {
 		"a JPEG":                       {photo, ask(0, 0), media.JPEG},
 		"a progressive JPEG":           {photo, ask(0, 0, func(r *media.Request) { r.Progressive = true }), media.JPEG},
 		"a WebP":                       {photo, ask(0, 0), media.WebP},
-		"a lossless WebP":              {photo, ask(1500, 0, func(r *media.Request) { r.Lossless = true }), media.WebP},
+		"a lossless WebP":              {photo, ask(1000, 0, func(r *media.Request) { r.Lossless = true }), media.WebP},
 		"a PNG":                        {photo, ask(0, 0), media.PNG},
 		"an animated WebP":             {walk, ask(0, 0), media.WebP},
 		"an animated GIF":              {walk, ask(0, 0), media.GIF},
 		"a blur":                       {photo, ask(0, 0, func(r *media.Request) { r.Blur = 40 }), media.JPEG},
-		"a search for a quality":       {photo, ask(0, 0, func(r *media.Request) { r.MaxBytes = 200_000 }), media.WebP},
+		"a search for a quality":       {photo, ask(0, 0, func(r *media.Request) { r.MaxBytes = 100_000 }), media.WebP},
 		"an interlaced PNG being read": {interlaced, ask(100, 0), media.JPEG},
 	}
 	engine := start(t)

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"sync"
 	"testing"
 
 	"golang.org/x/image/tiff"
@@ -19,10 +20,13 @@ import (
 	"github.com/spillway-media/spillway/internal/vips"
 )
 
+// shared is the engine of all tests: a new one tries every format anew.
+var shared = sync.OnceValues(func() (*vips.Engine, error) { return vips.New(vips.Config{ConcurrencyPerJob: 1}) })
+
 // start gives the engine of this process.
 func start(t testing.TB) *vips.Engine {
 	t.Helper()
-	engine, err := vips.New(vips.Config{ConcurrencyPerJob: 1})
+	engine, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}

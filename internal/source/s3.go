@@ -103,7 +103,7 @@ func (b *bucketStore) openRef(ctx context.Context, ref string) (*Object, error) 
 
 func (b *bucketStore) open(ctx context.Context, bucket, key string) (*Object, error) {
 	t := beginTransfer(ctx, b.cfg, bucket)
-	out, err := b.client.GetObject(t.ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key}) //nolint:contextcheck // t.ctx comes from ctx
+	out, err := b.client.GetObject(t.ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	if err != nil {
 		err = t.fault(storeFault(bucket, key, err))
 		t.end()

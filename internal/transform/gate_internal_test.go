@@ -139,7 +139,7 @@ func TestGate(t *testing.T) {
 			g := newGate(1, 100, 10)
 			for range 50 {
 				release := mustAcquire(t, g, 1)
-				time.Sleep(time.Second) // the bubble's clock, not the machine's
+				time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock, not the machine's
 				release()
 			}
 			hold := mustAcquire(t, g, 1)

@@ -30,7 +30,7 @@ type Service struct {
 	cache   *cache
 	counts  counts
 
-	base    context.Context // ends every flight
+	base    context.Context //nolint:containedctx // ends every flight; flights outlive the request that began them
 	stop    context.CancelCauseFunc
 	mu      sync.Mutex // guards closing against flights being added
 	closing bool

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -236,7 +237,7 @@ func TestDo(t *testing.T) {
 			t.Fatalf("%d runs of %d fetches; want one each", b.engine.runs.Load(), b.source.opens)
 		}
 	})
-	t.Run("the second ask is answered from memory without reading the source", func(t *testing.T) {
+	t.Run("the second ask is answered from memory without reading the source", inBubble(func(t *testing.T) {
 		b := newBench(t, nil)
 		for i, hit := range []bool{false, true} {
 			res, err := b.Do(t.Context(), job())
@@ -253,13 +254,13 @@ func TestDo(t *testing.T) {
 				t.Fatalf("ask %d: cache hit %v, want %v", i+1, res.CacheHit, hit)
 			}
 			res.Close()
-			waitIdle(b)
+			waitIdle(t, b)
 		}
 		if b.source.reads != 1 {
 			t.Fatalf("the source was read %d times", b.source.reads)
 		}
-	})
-	t.Run("a source whose end may be a cut is served but not kept", func(t *testing.T) {
+	}))
+	t.Run("a source whose end may be a cut is served but not kept", inBubble(func(t *testing.T) {
 		b := newBench(t, nil)
 		b.source.ends = true
 		res, err := b.Do(t.Context(), job())
@@ -268,11 +269,11 @@ func TestDo(t *testing.T) {
 		}
 		defer res.Close()
 		mustRead(t, res.Outputs[0])
-		waitIdle(b)
+		waitIdle(t, b)
 		if s := b.Stats(); s.Cache.Entries != 0 {
 			t.Fatalf("cache has %d entries", s.Cache.Entries)
 		}
-	})
+	}))
 	t.Run("a known tag ends the job before the body is read", func(t *testing.T) {
 		b := newBench(t, nil)
 		j := job()
@@ -320,10 +321,18 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// waitIdle returns when no flight is running any more.
-func waitIdle(b *bench) {
-	for b.Stats().Running > 0 {
-		time.Sleep(time.Millisecond)
+// inBubble runs a test where every goroutine is seen and the clock is a
+// model, so that waiting for a state takes neither sleep nor luck.
+func inBubble(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// waitIdle returns when no flight is running any more. It needs a bubble.
+func waitIdle(t *testing.T, b *bench) {
+	t.Helper()
+	synctest.Wait()
+	if n := b.Stats().Running; n != 0 {
+		t.Fatalf("%d flights go on by themselves", n)
 	}
 }
 
@@ -402,7 +411,7 @@ func TestEngineFaults(t *testing.T) {
 		_, err := b.Do(t.Context(), job())
 		wantCode(t, err, media.CodeDecodeFailed)
 	})
-	t.Run("a failure after bytes have left reaches the reader and is not cached", func(t *testing.T) {
+	t.Run("a failure after bytes have left reaches the reader and is not cached", inBubble(func(t *testing.T) {
 		b := newBench(t, nil)
 		b.engine.run = func(_ context.Context, _ *media.Plan, begin transform.Begin) error {
 			w, _ := begin(0, transform.Made{})
@@ -415,11 +424,11 @@ func TestEngineFaults(t *testing.T) {
 			err = drain(t, res.Outputs[0])
 		}
 		wantCode(t, err, media.CodeDecodeFailed)
-		waitIdle(b)
+		waitIdle(t, b)
 		if s := b.Stats(); s.Cache.Entries != 0 || s.Failed[media.CodeDecodeFailed] != 1 {
 			t.Fatalf("stats %+v", s)
 		}
-	})
+	}))
 	t.Run("a panic costs one request", func(t *testing.T) {
 		b := newBench(t, nil)
 		b.engine.run = func(context.Context, *media.Plan, transform.Begin) error { panic("decoder") }
@@ -447,7 +456,7 @@ func TestEngineFaults(t *testing.T) {
 		_, err := b.Do(t.Context(), job())
 		wantCode(t, err, media.CodeTimeout)
 	})
-	t.Run("an engine that cannot be stopped keeps its permit but not the client", func(t *testing.T) {
+	t.Run("an engine that cannot be stopped keeps its permit but not the client", inBubble(func(t *testing.T) {
 		b := newBench(t, func(c *transform.Config) { c.Limits.Time = 20 * time.Millisecond })
 		goOn := make(chan struct{})
 		late := make(chan error, 1)
@@ -466,11 +475,11 @@ func TestEngineFaults(t *testing.T) {
 		if err := <-late; err == nil {
 			t.Error("the engine could begin an output whose client had been told")
 		}
-		waitIdle(b)
+		waitIdle(t, b)
 		if s := b.Stats(); s.Failed[media.CodeTimeout] != 1 || s.Cache.Entries != 0 {
 			t.Errorf("stats %+v", s)
 		}
-	})
+	}))
 }
 
 func TestCancellation(t *testing.T) {
@@ -497,7 +506,7 @@ func TestCancellation(t *testing.T) {
 		cancel()
 		wantCode(t, drain(t, res.Outputs[0]), media.CodeCancelled)
 	})
-	t.Run("closing a result early cancels its work", func(t *testing.T) {
+	t.Run("closing a result early cancels its work", inBubble(func(t *testing.T) {
 		b := newBench(t, nil)
 		started := make(chan struct{})
 		b.engine.run = blocked(started)
@@ -508,8 +517,8 @@ func TestCancellation(t *testing.T) {
 		<-started
 		res.Close()
 		res.Close() // twice is allowed
-		waitIdle(b)
-	})
+		waitIdle(t, b)
+	}))
 	t.Run("shutdown waits until its deadline, then cancels", func(t *testing.T) {
 		b := newBench(t, nil)
 		started := make(chan struct{})
@@ -529,7 +538,7 @@ func TestCancellation(t *testing.T) {
 		}
 		res.Close()
 	})
-	t.Run("the permit stays with the work until the engine returns", func(t *testing.T) {
+	t.Run("the permit stays with the work until the engine returns", inBubble(func(t *testing.T) {
 		b := newBench(t, func(c *transform.Config) { c.Jobs = 1 })
 		started, let := make(chan struct{}), make(chan struct{})
 		b.engine.run = func(_ context.Context, _ *media.Plan, _ transform.Begin) error {
@@ -547,11 +556,13 @@ func TestCancellation(t *testing.T) {
 			t.Fatalf("%d run; the permit was given back while the engine works", s.Running)
 		}
 		close(let)
-		waitIdle(b)
-	})
+		waitIdle(t, b)
+	}))
 }
 
-func TestReadiness(t *testing.T) {
+func TestReadiness(t *testing.T) { synctest.Test(t, testReadiness) }
+
+func testReadiness(t *testing.T) {
 	b := newBench(t, func(c *transform.Config) { c.Jobs, c.Stall = 1, time.Second })
 	started, let := make(chan struct{}), make(chan struct{})
 	b.engine.run = func(ctx context.Context, p *media.Plan, begin transform.Begin) error {
@@ -570,8 +581,9 @@ func TestReadiness(t *testing.T) {
 	go ask()
 	<-started
 	go ask()
-	for b.Stats().Waiting == 0 {
-		time.Sleep(time.Millisecond)
+	synctest.Wait()
+	if n := b.Stats().Waiting; n != 1 {
+		t.Fatalf("%d wait, want 1", n)
 	}
 	if err := b.Ready(time.Now()); err != nil {
 		t.Errorf("a short wait is no stall: %v", err)

@@ -3,7 +3,8 @@
 #   - a Go file has at most 600 lines (tests apart), ARCHITECTURE.md and
 #     README.md at most 150;
 #   - C is imported in internal/vips only;
-#   - no path of somebody's machine is in the tree.
+#   - no path of somebody's machine and no package registry's host is in the
+#     tree: both are settings of the machine that builds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +35,10 @@ done < <(git ls-files)
 # The paths are spelled with brackets so that this script does not find itself.
 found=$(git grep -nIE '(^|[^[:alnum:]_./-])/([h]ome/[a-z]|[U]sers/[A-Za-z]|[r]oot/|[w]ork/)' -- ':!LICENSE' ':!*/testdata/fuzz/*' || true)
 [ -z "$found" ] || complain "a path of one machine is in the tree:
+$found"
+
+found=$(git grep -nIE '(proxy|sum)[.]golang[.]org|deb[.]debian[.]org|registry[.]npmjs[.]org' || true)
+[ -z "$found" ] || complain "a package registry's host is in the tree:
 $found"
 
 exit "$status"

@@ -89,6 +89,7 @@ func TestLimitsScript(t *testing.T) {
 		{"C outside internal/vips is named", "a/a.go", "package a\n\nimport \"C\"\n", "a/a.go imports C"},
 		{"C in internal/vips is fine", "internal/vips/a.go", "package vips\n\nimport \"C\"\n", ""},
 		{"somebody's folder is named", "a.md", "see " + "/ho" + "me/jo/notes\n", "a path of one machine"},
+		{"a registry's host is named", "a.md", "see https://proxy.golang" + ".org/x\n", "a package registry's host"},
 		{"a folder inside a URL is fine", "a.md", "see https://example.com" + "/wo" + "rk/notes\n", ""},
 	}
 	for _, test := range tests {

@@ -61,38 +61,47 @@ to_grey(VipsImage **image)
 
 /* Run the colour bands, which are all that image has, through their profile. */
 static int
-transform(VipsImage **image, int cmyk)
+through_profile(VipsImage **image)
 {
-	VipsIntent intent = spw_profile_intent(*image);
 	VipsImage *out;
-	int result;
 
-	if (cmyk)
-		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "input_profile", "cmyk", "intent",
-			intent, "black_point_compensation", TRUE, "depth", 8, NULL);
-	else
-		result = vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "intent", intent,
-			"black_point_compensation", TRUE, "depth", 8, NULL);
-	if (result)
+	if (vips_icc_transform(*image, &out, "srgb", "embedded", TRUE, "intent", spw_profile_intent(*image),
+		    "black_point_compensation", TRUE, "depth", 8, NULL))
 		return -1;
 	spw_replace(image, out);
 	return 0;
 }
 
 static int
-alpha_to_8bit(VipsImage **alpha)
+levels_to_8bit(VipsImage **image)
 {
 	VipsImage *out;
 	int result;
 
-	if ((*alpha)->BandFmt == VIPS_FORMAT_USHORT)
-		result = vips_msb(*alpha, &out, NULL);
+	if ((*image)->BandFmt == VIPS_FORMAT_USHORT)
+		result = vips_msb(*image, &out, NULL);
 	else
-		result = vips_cast(*alpha, &out, VIPS_FORMAT_UCHAR, NULL);
+		result = vips_cast(*image, &out, VIPS_FORMAT_UCHAR, NULL);
 	if (result)
 		return -1;
-	spw_replace(alpha, out);
+	spw_replace(image, out);
 	return 0;
+}
+
+/* Inks go through their own profile, or through the print that is assumed for
+ * those that have none, or one that does not fit.
+ */
+static int
+transform(VipsImage **image, int cmyk)
+{
+	if (!cmyk || has_profile(*image)) {
+		if (through_profile(image) == 0)
+			return 0;
+		if (!cmyk)
+			return -1;
+		vips_error_clear();
+	}
+	return levels_to_8bit(image) || spw_print(image) ? -1 : 0;
 }
 
 /* Alpha has no colour: it goes around the profile, and is brought to 8 bits
@@ -111,7 +120,7 @@ by_profile(VipsImage **image)
 	if (vips_extract_band(*image, &colour, 0, "n", bands, NULL) || transform(&colour, cmyk) ||
 		(grey && to_grey(&colour)))
 		goto done;
-	if (has_alpha && (vips_extract_band(*image, &alpha, bands, NULL) || alpha_to_8bit(&alpha) ||
+	if (has_alpha && (vips_extract_band(*image, &alpha, bands, NULL) || levels_to_8bit(&alpha) ||
 				 vips_bandjoin2(colour, alpha, &out, NULL)))
 		goto done;
 	if (!out) {

@@ -148,6 +148,33 @@ func TestCMYKGoesThroughItsProfileOrTheFallback(t *testing.T) {
 	})
 }
 
+func TestInksWithoutAProfileAreThoseOfCoatedPaper(t *testing.T) {
+	tests := map[string]struct {
+		inks color.CMYK
+		want color.NRGBA
+	}{
+		"paper is white":                     {color.CMYK{}, color.NRGBA{255, 255, 255, 255}},
+		"cyan is no screen cyan":             {color.CMYK{C: 255}, color.NRGBA{0, 174, 239, 255}},
+		"magenta":                            {color.CMYK{M: 255}, color.NRGBA{236, 0, 140, 255}},
+		"yellow":                             {color.CMYK{Y: 255}, color.NRGBA{255, 242, 0, 255}},
+		"black is nearly black":              {color.CMYK{K: 255}, color.NRGBA{35, 31, 32, 255}},
+		"all inks are black":                 {color.CMYK{255, 255, 255, 255}, color.NRGBA{0, 0, 0, 255}},
+		"half of black prints darker by far": {color.CMYK{K: 128}, color.NRGBA{151, 150, 151, 255}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			flat := image.NewCMYK(image.Rect(0, 0, 16, 16))
+			for y := range 16 {
+				for x := range 16 {
+					flat.SetCMYK(x, y, test.inks)
+				}
+			}
+			img := picture(t, testpictures.CMYKJPEG(flat, testpictures.AdobeCMYK), ask(0, 0))
+			colourIs(t, img, 8, 8, test.want, 4)
+		})
+	}
+}
+
 func TestGreyStaysGreyWhereTheOutputAllows(t *testing.T) {
 	src := testpictures.JPEG(testpictures.Grey(60, 40), 95)
 	for _, format := range []media.Format{media.JPEG, media.PNG, media.TIFF} {

@@ -26,6 +26,7 @@ type corpusFile struct {
 		Unmanaged *[3]float64 `json:"mean_rgb_unmanaged_on_white"`
 		Managed   *[3]float64 `json:"mean_srgb_managed"`
 		OfTwin    *[3]float64 `json:"mean_srgb_managed_of_same_picture_with_profile"`
+		OfRGBTwin *[3]float64 `json:"mean_rgb_of_rgb_twin"`
 	}
 }
 
@@ -123,7 +124,7 @@ func agreesWithHeader(t *testing.T, file corpusFile, info media.Info) {
 func agreesWithPixels(t *testing.T, file corpusFile, img image.Image) {
 	t.Helper()
 	want, tolerance := file.Truth.Unmanaged, 6.0
-	for _, managed := range []*[3]float64{file.Truth.Managed, file.Truth.OfTwin} {
+	for _, managed := range []*[3]float64{file.Truth.Managed, file.Truth.OfTwin, file.Truth.OfRGBTwin} {
 		if managed != nil {
 			want, tolerance = managed, 10
 		}

@@ -140,7 +140,6 @@ embedded(VipsImage *image, Profile *profile)
 
 /* Relative colorimetric, unless the profile is a table for the perceptual
  * intent alone: asked for another, libvips would quietly not use it at all.
- * The fallback for CMYK without a profile is such a table too.
  */
 VipsIntent
 spw_profile_intent(VipsImage *image)
@@ -149,7 +148,7 @@ spw_profile_intent(VipsImage *image)
 	size_t length;
 
 	if (embedded(image, &profile))
-		return VIPS_INTENT_PERCEPTUAL;
+		return VIPS_INTENT_RELATIVE;
 	if (tag(&profile, "A2B0", 8, &length) && !tag(&profile, "A2B1", 8, &length))
 		return VIPS_INTENT_PERCEPTUAL;
 	return VIPS_INTENT_RELATIVE;

@@ -28,6 +28,8 @@ int spw_turn(VipsImage **image, int turns, int mirror);
 int spw_resize(VipsImage **image, int width, int height);
 int spw_canvas(VipsImage **image, const SpwRect *canvas, const double *background);
 int spw_to_8bit(VipsImage **image);
+void spw_start_cmyk(void);
+int spw_print(VipsImage **image);
 int spw_to_srgb(VipsImage **image);
 int spw_drop_profile(VipsImage **image);
 int spw_premultiply(VipsImage **image);

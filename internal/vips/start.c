@@ -67,6 +67,7 @@ spw_start(int concurrency, int allow_pdf)
 	mallopt(M_ARENA_MAX, 2);
 #endif
 	quieten_stderr();
+	spw_start_cmyk();
 	g_log_set_default_handler(count_message, NULL);
 	g_log_set_writer_func(count_structured, NULL, NULL);
 

@@ -146,7 +146,8 @@ typedef struct {
 	int64_t memory, allocations, files, warnings;
 } SpwStats;
 
-int spw_start(int concurrency, int allow_pdf);
+int spw_start(int concurrency);
+void spw_allow_pdf(void);
 void spw_stats(SpwStats *stats);
 void spw_trim_memory(void);
 const char *spw_version(void);

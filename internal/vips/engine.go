@@ -12,8 +12,8 @@ var _ transform.Engine = (*Engine)(nil)
 // ErrUnavailable is what New gives in a binary that was built without cgo.
 var ErrUnavailable = errors.New("this binary was built without libvips: build it with CGO_ENABLED=1")
 
-// Config holds what libvips is started with. It is read by the first New of a
-// process; libvips cannot be restarted with another.
+// Config holds what an engine is made with. libvips itself is one a process:
+// the threads of the first New are those of all.
 type Config struct {
 	// ConcurrencyPerJob is the threads one run may use, 1 to 64; 0 means 1.
 	// A busy server wants 1: more only helps when cores are idle.

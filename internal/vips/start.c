@@ -60,7 +60,7 @@ static const char *const wanted[] = {
 };
 
 int
-spw_start(int concurrency, int allow_pdf)
+spw_start(int concurrency)
 {
 #ifdef M_ARENA_MAX
 	/* One arena a thread looks like a leak under load: see the baseline. */
@@ -86,9 +86,13 @@ spw_start(int concurrency, int allow_pdf)
 	vips_block_untrusted_set(TRUE);
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
 		vips_operation_block_set(wanted[i], FALSE);
-	if (allow_pdf)
-		vips_operation_block_set("VipsForeignLoadPdf", FALSE);
 	return 0;
+}
+
+void
+spw_allow_pdf(void)
+{
+	vips_operation_block_set("VipsForeignLoadPdf", FALSE);
 }
 
 void

@@ -36,17 +36,16 @@ func New(cfg Config) (*Engine, error) {
 	if errStart != nil {
 		return nil, errStart
 	}
+	if cfg.AllowPDF {
+		C.spw_allow_pdf()
+	}
 	engine := &Engine{}
 	engine.abilities = engine.tryAll(cfg)
 	return engine, nil
 }
 
 func start(cfg Config) error {
-	pdf := C.int(0)
-	if cfg.AllowPDF {
-		pdf = 1
-	}
-	if C.spw_start(C.int(max(cfg.ConcurrencyPerJob, 1)), pdf) != 0 {
+	if C.spw_start(C.int(max(cfg.ConcurrencyPerJob, 1))) != 0 {
 		return errors.New("start libvips: it refused to initialise")
 	}
 	return nil

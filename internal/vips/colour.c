@@ -212,6 +212,15 @@ unpremultiply_row(const VipsPel *in, VipsPel *out, int width, int bands)
 	}
 }
 
+/* Without the colour that a clear pixel hides. */
+static void
+clear_row(const VipsPel *in, VipsPel *out, int width, int bands)
+{
+	for (int x = 0; x < width; x++, in += bands, out += bands)
+		for (int b = 0; b < bands; b++)
+			out[b] = in[bands - 1] ? in[b] : 0;
+}
+
 static int
 rows_generate(VipsRegion *out, void *sequence, void *a, void *b, gboolean *stop)
 {
@@ -261,6 +270,12 @@ int
 spw_unpremultiply(VipsImage **image)
 {
 	return by_rows(image, unpremultiply_row);
+}
+
+int
+spw_clear(VipsImage **image)
+{
+	return by_rows(image, clear_row);
 }
 
 int

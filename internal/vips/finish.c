@@ -14,7 +14,7 @@ needs_memory(const Run *run, const SpwOutput *output)
 }
 
 static int
-find_smart(VipsImage *image, SpwLayout *layout)
+find_smart(VipsImage *image, int premultiplied, SpwLayout *layout)
 {
 	VipsImage *work = image;
 	int result;
@@ -22,7 +22,7 @@ find_smart(VipsImage *image, SpwLayout *layout)
 	if (layout->smart == SPW_PLACED || !layout->crop.width)
 		return 0;
 	g_object_ref(work);
-	result = spw_unpremultiply(&work) ||
+	result = (premultiplied && spw_unpremultiply(&work)) ||
 		spw_smart_place(work, layout->smart, layout->crop.width, layout->crop.height, &layout->crop.x,
 			&layout->crop.y);
 	g_object_unref(work);
@@ -84,28 +84,40 @@ keeps_space(const SpwJob *job, const SpwOutput *output)
 	return (output->keep & SPW_KEEP_ICC) && !job->grayscale && output->format != SPW_GIF;
 }
 
+/* Resizing and blurring mix neighbours, which is right on premultiplied colour
+ * alone. Nothing else is worth its loss: a faint pixel has few values left.
+ */
+static int
+premultiply_for(const Run *run, const SpwLayout *layout, VipsImage **image, int *premultiplied)
+{
+	int mixes = run->job->blur > 0 || !spw_has_size(run, *image, layout->width, layout->height);
+
+	*premultiplied = run->premultiplied || mixes;
+	return mixes && !run->premultiplied ? spw_premultiply(image) : 0;
+}
+
 /* Everything between the shared picture and the encoder, for one frame. */
 static int
 finish(Run *run, SpwOutput *output, VipsImage **image)
 {
 	SpwJob *job = run->job;
 	SpwLayout *layout = &output->layout;
+	int premultiplied;
 
-	if (spw_scale(run, image, layout->width, layout->height))
+	if (premultiply_for(run, layout, image, &premultiplied) || spw_scale(run, image, layout->width, layout->height))
 		return -1;
 	if (needs_memory(run, output) && spw_to_memory(job, image))
 		return -1;
 	if (!run->upright && spw_turn(image, job->turns, job->mirror))
 		return -1;
-	if (find_smart(*image, layout))
+	if (find_smart(*image, premultiplied, layout))
 		return -1;
 	if (layout->crop.width &&
 		spw_crop(image, layout->crop.x, layout->crop.y, layout->crop.width, layout->crop.height))
 		return -1;
-	/* Blur mixes neighbours, so it too works on premultiplied colour. */
 	if (job->blur > 0 && spw_blur(job, image, job->blur))
 		return -1;
-	if (spw_unpremultiply(image))
+	if (premultiplied ? spw_unpremultiply(image) : spw_clear(image))
 		return -1;
 	if (!keeps_space(job, output) && spw_to_srgb(image))
 		return -1;

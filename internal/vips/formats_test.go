@@ -58,6 +58,62 @@ func TestLosslessOutputsLoseNothing(t *testing.T) {
 	}
 }
 
+// Premultiplied, a faint pixel has few values of its colour left: it must not
+// be where nothing mixes it with its neighbours.
+func TestLosslessOutputsKeepFaintPixels(t *testing.T) {
+	faint := testpictures.Photo(97, 61)
+	for i := 3; i < len(faint.Pix); i += 4 {
+		faint.Pix[i] = uint8(1 + i%255)
+	}
+	src := testpictures.PNGOf(faint, 8, testpictures.PNGRGBA, false)
+	for _, format := range []media.Format{media.PNG, media.WebP} {
+		t.Run(string(format), func(t *testing.T) {
+			out := render(t, src, ask(0, 0, func(r *media.Request) { r.Lossless = true }), format)
+			samePixels(t, decode(t, media.PNG, asPNG(t, out.data)), faint)
+		})
+	}
+	t.Run("beside a smaller size", func(t *testing.T) {
+		req := ask(0, 0, func(r *media.Request) { r.Sizes = append(r.Sizes, media.Size{Width: 30}) })
+		samePixels(t, decode(t, media.PNG, renderAll(t, src, nil, req, media.PNG)[0].data), faint)
+	})
+	t.Run("cut by a smart crop", func(t *testing.T) {
+		req := ask(97, 30, func(r *media.Request) {
+			r.Fit, r.Gravity.Kind = media.Cover, media.GravityAttention
+		})
+		got := picture(t, src, req).(*image.NRGBA)
+		var found bool
+		for y := range 61 - 30 + 1 {
+			part := faint.SubImage(image.Rect(0, y, 97, y+30)).(*image.NRGBA)
+			found = found || bytes.Equal(got.Pix, part.Pix[:97*30*4])
+		}
+		if !found {
+			t.Error("the result is no part of the source")
+		}
+	})
+}
+
+// asPNG is a picture of any format as PNG, its pixels untouched.
+func asPNG(t *testing.T, data []byte) []byte {
+	t.Helper()
+	return render(t, data, ask(0, 0), media.PNG).data
+}
+
+func samePixels(t *testing.T, got image.Image, want *image.NRGBA) {
+	t.Helper()
+	sizeIs(t, got, want.Rect.Dx(), want.Rect.Dy())
+	var differ int
+	for y := range want.Rect.Dy() {
+		for x := range want.Rect.Dx() {
+			if color.NRGBAModel.Convert(got.At(x, y)) != want.NRGBAAt(x, y) {
+				differ++
+			}
+		}
+	}
+	if differ > 0 {
+		t.Errorf("%d pixels differ", differ)
+	}
+}
+
 func TestEqualRequestsGiveEqualBytes(t *testing.T) {
 	src := testpictures.JPEG(testpictures.Photo(320, 200), 90,
 		testpictures.EXIFSegment(testpictures.EXIF{Orientation: 6, Artist: "A", Copyright: "B", Latitude: 1}.Bytes()))

@@ -14,6 +14,7 @@ typedef struct {
 	int count;
 	VipsImage *mark;
 	int upright; /* the frames are already turned */
+	int premultiplied;
 } Run;
 
 typedef int (*Step)(Run *run, VipsImage **image, const void *argument);
@@ -28,6 +29,7 @@ int spw_lies(const Run *run);
 int spw_fit_layouts(Run *run, SpwOutput *outputs, int count);
 
 /* share.c */
+int spw_has_size(const Run *run, VipsImage *image, int width, int height);
 int spw_scale(const Run *run, VipsImage **image, int width, int height);
 int spw_share(Run *run, const SpwOutput *outputs, int count);
 

@@ -7,7 +7,14 @@ premultiply(Run *run, VipsImage **image, const void *argument)
 	return spw_premultiply(image);
 }
 
-/* width and height are of the upright picture. */
+/* In all of these, width and height are of the upright picture. */
+int
+spw_has_size(const Run *run, VipsImage *image, int width, int height)
+{
+	return spw_lies(run) ? image->Xsize == height && image->Ysize == width
+			     : image->Xsize == width && image->Ysize == height;
+}
+
 int
 spw_scale(const Run *run, VipsImage **image, int width, int height)
 {
@@ -74,9 +81,12 @@ spw_share(Run *run, const SpwOutput *outputs, int count)
 {
 	SpwLayout all = shared_size(run, outputs, count);
 
-	if (spw_each_frame(run, premultiply, NULL))
-		return -1;
 	if (count == 1)
 		return 0;
-	return spw_each_frame(run, scale_to, &all) || spw_hold_frames(run) || spw_stand_up(run) ? -1 : 0;
+	if (!spw_has_size(run, run->frames[0], all.width, all.height)) {
+		if (spw_each_frame(run, premultiply, NULL) || spw_each_frame(run, scale_to, &all))
+			return -1;
+		run->premultiplied = 1;
+	}
+	return spw_hold_frames(run) || spw_stand_up(run) ? -1 : 0;
 }

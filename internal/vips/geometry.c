@@ -1,7 +1,23 @@
 /* Steps that move pixels: crop, turn, resize, pad, and finding what to cut. */
-#include <math.h>
+#include <stdlib.h>
 
 #include "stages.h"
+
+/* Keep the last lines of a picture that is read once from top to bottom, for a
+ * step that looks some lines up and down. 384 are twice the widest look of a
+ * blur or a sharpening (25 lines) and the strips that savers ask for.
+ */
+int
+spw_window(VipsImage **image)
+{
+	VipsImage *out;
+
+	if (vips_tilecache(*image, &out, "tile_width", (*image)->Xsize, "tile_height", 16, "max_tiles", 384 / 16,
+		    "access", VIPS_ACCESS_SEQUENTIAL, NULL))
+		return -1;
+	spw_replace(image, out);
+	return 0;
+}
 
 int
 spw_crop(VipsImage **image, int x, int y, int width, int height)
@@ -101,37 +117,74 @@ spw_smart_place(VipsImage *image, int smart, int width, int height, int *x, int 
 	return 0;
 }
 
-/* An empty box (all one colour) comes back as the whole picture: there is no
+static int
+differs(const VipsPel *pixel, const VipsPel *corner, int bands, double threshold)
+{
+	for (int b = 0; b < bands; b++)
+		if (abs(pixel[b] - corner[b]) >= threshold)
+			return 1;
+	return 0;
+}
+
+/* Widen the box by what a row has between its first and its last difference. */
+static void
+widen(SpwRect *box, const VipsPel *row, int y, const VipsImage *image, const VipsPel *corner, double threshold)
+{
+	int bands = image->Bands, left = 0, right = image->Xsize;
+
+	while (left < right && !differs(row + left * bands, corner, bands, threshold))
+		left++;
+	if (left == right)
+		return;
+	while (!differs(row + (right - 1) * bands, corner, bands, threshold))
+		right--;
+	if (!box->height)
+		*box = (SpwRect){ left, y, right - left, 0 };
+	right = VIPS_MAX(right, box->x + box->width);
+	box->x = VIPS_MIN(box->x, left);
+	box->width = right - box->x;
+	box->height = y + 1 - box->y;
+}
+
+static int
+scan(VipsImage *image, double threshold, SpwRect *box)
+{
+	VipsRegion *region = vips_region_new(image);
+	VipsRect line = { 0, 0, image->Xsize, 1 };
+	VipsPel *corner = NULL;
+	int result = 0;
+
+	for (; line.top < image->Ysize && !result; line.top++) {
+		result = vips_region_prepare(region, &line);
+		if (result)
+			break;
+		if (!corner)
+			corner = g_memdup2(VIPS_REGION_ADDR(region, 0, 0), image->Bands);
+		widen(box, VIPS_REGION_ADDR(region, 0, line.top), line.top, image, corner, threshold);
+	}
+	g_free(corner);
+	g_object_unref(region);
+	return result;
+}
+
+/* The box of all that differs from the corner, to the pixel: vips_find_trim
+ * looks through a median, which takes fine lines for noise, and does not see
+ * white on nothing. Premultiplied, a pixel differs as much as it shows.
+ *
+ * An empty box (all one colour) comes back as the whole picture: there is no
  * border where there is nothing inside it.
  */
 int
 spw_trim_box(VipsImage *image, double threshold, SpwRect *box)
 {
 	VipsImage *work = image;
-	double *corner = NULL;
-	VipsArrayDouble *ink;
-	int bands, result;
+	int result;
 
+	*box = (SpwRect){ 0 };
 	g_object_ref(work);
-	if (vips_image_hasalpha(work)) {
-		double white[4] = { 255, 255, 255, 255 };
-
-		if (spw_flatten(&work, white)) {
-			g_object_unref(work);
-			return -1;
-		}
-	}
-	if (vips_getpoint(work, &corner, &bands, 0, 0, NULL)) {
-		g_object_unref(work);
-		return -1;
-	}
-	ink = vips_array_double_new(corner, bands);
-	g_free(corner);
-	result = vips_find_trim(work, &box->x, &box->y, &box->width, &box->height, "threshold", threshold,
-		"background", ink, NULL);
-	vips_area_unref(VIPS_AREA(ink));
-	if (!result && (box->width == 0 || box->height == 0))
-		*box = (SpwRect){ 0, 0, image->Xsize, image->Ysize };
+	result = spw_premultiply(&work) || scan(work, threshold, box);
 	g_object_unref(work);
-	return result;
+	if (!result && !box->height)
+		*box = (SpwRect){ 0, 0, image->Xsize, image->Ysize };
+	return result ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 package vips_test
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -159,6 +160,22 @@ func TestEffects(t *testing.T) {
 			t.Errorf("disc %v, bar %v", light, dark)
 		}
 	})
+	t.Run("steps that look around do so in a picture read once", func(t *testing.T) {
+		tall := testpictures.JPEG(testpictures.Photo(300, 2500), 95)
+		for _, change := range []func(*media.Request){
+			func(r *media.Request) { r.Blur = 7.9 },
+			func(r *media.Request) { r.Sharpen = 10 },
+			func(r *media.Request) { r.Blur, r.Sharpen = 3, 3 },
+		} {
+			once := ask(0, 0, change)
+			if plan := planFor(t, start(t), tall, once, media.PNG); !plan.Load.Sequential {
+				t.Fatal("the plan is not sequential")
+			}
+			twice := ask(0, 0, change, func(r *media.Request) { r.Sizes = append(r.Sizes, media.Size{Width: 100}) })
+			held := decode(t, media.PNG, renderAll(t, tall, nil, twice, media.PNG)[0].data)
+			looksLike(t, picture(t, tall, once), held, 0)
+		}
+	})
 	t.Run("without steps nothing changes", func(t *testing.T) { looksLike(t, plain, testpictures.Scene(240, 160), 0) })
 }
 
@@ -210,5 +227,41 @@ func TestLaterPages(t *testing.T) {
 	sizeIs(t, second, 30, 20)
 	if d := distance(picture(t, src, ask(30, 0)), second); d < 20 {
 		t.Errorf("the second page differs from the first by %.1f only", d)
+	}
+}
+
+func TestTrim(t *testing.T) {
+	type ink = color.NRGBA
+	clear, white, black := ink{}, ink{255, 255, 255, 255}, ink{0, 0, 0, 255}
+	tests := map[string]struct {
+		ground, content ink
+		within          image.Rectangle // of 40x30
+		width, height   int
+	}{
+		"white on nothing":                {clear, white, image.Rect(10, 5, 30, 25), 20, 20},
+		"black on nothing":                {clear, black, image.Rect(10, 5, 30, 25), 20, 20},
+		"black on nothing that is white":  {ink{255, 255, 255, 0}, black, image.Rect(10, 5, 30, 25), 20, 20},
+		"nothing that hides a colour":     {clear, ink{255, 0, 0, 0}, image.Rect(10, 5, 30, 25), 40, 30},
+		"a hole":                          {black, clear, image.Rect(10, 5, 30, 25), 20, 20},
+		"a line of one pixel":             {white, black, image.Rect(3, 11, 37, 12), 34, 1},
+		"one pixel in the last corner":    {white, black, image.Rect(39, 29, 40, 30), 1, 1},
+		"a difference below the limit":    {white, ink{246, 246, 246, 255}, image.Rect(10, 5, 30, 25), 40, 30},
+		"a difference of the limit":       {white, ink{255, 245, 255, 255}, image.Rect(10, 5, 30, 25), 20, 20},
+		"a corner that belongs to a part": {black, white, image.Rect(0, 0, 10, 10), 40, 30},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			img := image.NewNRGBA(image.Rect(0, 0, 40, 30))
+			draw.Draw(img, img.Rect, image.NewUniform(tt.ground), image.Point{}, draw.Src)
+			draw.Draw(img, tt.within, image.NewUniform(tt.content), image.Point{}, draw.Src)
+			src := testpictures.PNGOf(img, 8, testpictures.PNGRGBA, false)
+			sizeIs(t, picture(t, src, ask(0, 0, func(r *media.Request) { r.Trim = 10 })), tt.width, tt.height)
+		})
+	}
+	for _, size := range []image.Point{{1, 1}, {2, 1}, {1, 5}, {2, 2}} {
+		t.Run(fmt.Sprintf("a picture of %v keeps its size", size), func(t *testing.T) {
+			src := testpictures.PNGOf(testpictures.Scene(size.X, size.Y), 8, testpictures.PNGRGB, false)
+			sizeIs(t, picture(t, src, ask(0, 0, func(r *media.Request) { r.Trim = 255 })), size.X, size.Y)
+		})
 	}
 }

@@ -65,7 +65,7 @@ var outputParameters = []parameter{
 	{Parameter{"format", "`auto` `webp` `jpeg` `png` `avif` `gif` `jxl` `tiff`", "`auto`", "`auto` takes what the client accepts: AVIF, WebP, then PNG with transparency, else JPEG; animations WebP, else GIF. `jpg` and `tif` are understood"}, (*reader).format},
 	{Parameter{"quality", "1 to 100", "JPEG 80, WebP 80, AVIF 50, JPEG XL 75", "of lossy formats"}, (*reader).quality},
 	{Parameter{"max_bytes", "1 to 268435456", "none", "lowers the quality until the result is no larger; not with `lossless` or a format that has no quality"}, (*reader).maxBytes},
-	{Parameter{"lossless", "switch", "`false`", "keep every pixel value; not with `jpeg`, and `auto` takes PNG instead of JPEG"}, (*reader).lossless},
+	{Parameter{"lossless", "switch", "`false`", "keep every pixel value (AVIF: but for a rounding by 1); not with `jpeg`, and `auto` takes PNG instead of JPEG"}, (*reader).lossless},
 	{Parameter{"effort", "0 to 9", "by format", "0 is fastest, 9 makes the smallest file. AVIF and JPEG XL, whose encoders cannot be stopped, lower it for pictures so large that they would take more than 7.5 s"}, (*reader).effort},
 	{Parameter{"progressive", "switch", "`false`", "interlaced or progressive output, where the format has it"}, (*reader).progressive},
 	{Parameter{"page", "1 to 1000", "`1`", "page of a document, or frame of an animation to begin with"}, (*reader).page},

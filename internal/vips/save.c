@@ -97,7 +97,7 @@ save_avif(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *ta
 {
 	return vips_heifsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "compression",
 		VIPS_FOREIGN_HEIF_COMPRESSION_AV1, "effort", output->effort, "bitdepth", 8, "subsample_mode",
-		VIPS_FOREIGN_SUBSAMPLE_AUTO, NULL);
+		output->lossless ? VIPS_FOREIGN_SUBSAMPLE_OFF : VIPS_FOREIGN_SUBSAMPLE_AUTO, NULL);
 }
 
 static int

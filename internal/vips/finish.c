@@ -3,13 +3,15 @@
 
 #include "run.h"
 
-/* Steps that look at neighbours or turn the picture read it in any order. */
+/* Steps that turn the picture, look for something in it or read it more than
+ * once read it in any order.
+ */
 static int
 needs_memory(const Run *run, const SpwOutput *output)
 {
 	const SpwJob *job = run->job;
 
-	return job->turns || job->blur > 0 || job->sharpen > 0 || output->layout.smart != SPW_PLACED ||
+	return job->turns || output->layout.smart != SPW_PLACED ||
 		output->max_bytes > 0 || run->count > 1;
 }
 
@@ -123,7 +125,7 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 		return -1;
 	if (job->grayscale && spw_grayscale(image))
 		return -1;
-	if (job->sharpen > 0 && spw_sharpen(image, job->sharpen))
+	if (job->sharpen > 0 && (spw_window(image) || spw_sharpen(image, job->sharpen)))
 		return -1;
 	if (pad(job, output, image) || (run->mark && spw_watermark(job, image, run->mark)))
 		return -1;

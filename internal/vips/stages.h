@@ -23,6 +23,7 @@ spw_cancelled(SpwJob *job)
 /* Each of these replaces *image and returns 0, or returns -1 and leaves it. */
 int spw_guard(SpwJob *job, VipsImage **image, int source);
 int spw_to_memory(SpwJob *job, VipsImage **image);
+int spw_window(VipsImage **image);
 int spw_crop(VipsImage **image, int x, int y, int width, int height);
 int spw_turn(VipsImage **image, int turns, int mirror);
 int spw_resize(VipsImage **image, int width, int height);

@@ -29,7 +29,7 @@ spw_blur(SpwJob *job, VipsImage **image, double sigma)
 	int narrow_width = VIPS_MAX(1, (int) (width / factor)), narrow_height = VIPS_MAX(1, (int) (height / factor));
 
 	if (factor < 2)
-		return gauss(image, sigma);
+		return spw_window(image) || gauss(image, sigma) ? -1 : 0;
 	return spw_resize(image, narrow_width, narrow_height) || spw_to_memory(job, image) ||
 			gauss(image, sigma / factor) || spw_resize(image, width, height)
 		? -1

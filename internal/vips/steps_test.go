@@ -231,22 +231,21 @@ func TestLaterPages(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	type ink = color.NRGBA
-	clear, white, black := ink{}, ink{255, 255, 255, 255}, ink{0, 0, 0, 255}
+	clear, white, black := color.NRGBA{}, color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 0, 255}
 	tests := map[string]struct {
-		ground, content ink
+		ground, content color.NRGBA
 		within          image.Rectangle // of 40x30
 		width, height   int
 	}{
 		"white on nothing":                {clear, white, image.Rect(10, 5, 30, 25), 20, 20},
 		"black on nothing":                {clear, black, image.Rect(10, 5, 30, 25), 20, 20},
-		"black on nothing that is white":  {ink{255, 255, 255, 0}, black, image.Rect(10, 5, 30, 25), 20, 20},
-		"nothing that hides a colour":     {clear, ink{255, 0, 0, 0}, image.Rect(10, 5, 30, 25), 40, 30},
+		"black on nothing that is white":  {color.NRGBA{255, 255, 255, 0}, black, image.Rect(10, 5, 30, 25), 20, 20},
+		"nothing that hides a colour":     {clear, color.NRGBA{255, 0, 0, 0}, image.Rect(10, 5, 30, 25), 40, 30},
 		"a hole":                          {black, clear, image.Rect(10, 5, 30, 25), 20, 20},
 		"a line of one pixel":             {white, black, image.Rect(3, 11, 37, 12), 34, 1},
 		"one pixel in the last corner":    {white, black, image.Rect(39, 29, 40, 30), 1, 1},
-		"a difference below the limit":    {white, ink{246, 246, 246, 255}, image.Rect(10, 5, 30, 25), 40, 30},
-		"a difference of the limit":       {white, ink{255, 245, 255, 255}, image.Rect(10, 5, 30, 25), 20, 20},
+		"a difference below the limit":    {white, color.NRGBA{246, 246, 246, 255}, image.Rect(10, 5, 30, 25), 40, 30},
+		"a difference of the limit":       {white, color.NRGBA{255, 245, 255, 255}, image.Rect(10, 5, 30, 25), 20, 20},
 		"a corner that belongs to a part": {black, white, image.Rect(0, 0, 10, 10), 40, 30},
 	}
 	for name, tt := range tests {

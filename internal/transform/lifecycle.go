@@ -12,8 +12,13 @@ import (
 // errStopped is the cancel cause of flights that outlive the drain deadline.
 var errStopped = media.Errorf(media.CodeOverloaded, "The server stopped before the picture was ready.")
 
+// lastWords is how long cancelled work gets to end. All that can be stopped
+// ends within moments; a decoder that cannot must not keep the process alive.
+const lastWords = 2 * time.Second
+
 // Shutdown refuses new work, waits for running work until ctx ends, then
-// cancels what is left and waits for that: afterwards nothing runs.
+// cancels what is left and waits a little longer for that. Its error says
+// whether something had to be cancelled, or even left running.
 func (s *Service) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -26,8 +31,19 @@ func (s *Service) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		s.stop(errStopped)
-		<-ended
-		return fmt.Errorf("drain transforms: %w", context.Cause(ctx))
+		return fmt.Errorf("drain transforms: %w", errors.Join(context.Cause(ctx), s.abandon(ended)))
+	}
+}
+
+// abandon waits for cancelled work, but not for ever.
+func (s *Service) abandon(ended <-chan struct{}) error {
+	patience := time.NewTimer(lastWords)
+	defer patience.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-patience.C:
+		return fmt.Errorf("%d cannot be stopped", s.gate.stats().running)
 	}
 }
 

@@ -2,6 +2,7 @@ package transform_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,33 @@ func TestShutdownAlsoCancelsDescriptionsAndWaiters(t *testing.T) {
 		for range cap(faults) {
 			wantCode(t, <-faults, media.CodeOverloaded)
 		}
+	})
+}
+
+// A decoder in C may go on for minutes, whatever it is told.
+func TestShutdownLeavesWhatCannotBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		goOn := make(chan struct{})
+		b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {
+			<-goOn
+			return nil
+		}
+		told := make(chan error, 1)
+		go func() { _, err := b.Do(t.Context(), job()); told <- err }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := b.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "1 cannot be stopped") {
+			t.Errorf("shutdown says %v", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("shutdown took %s", took)
+		}
+		wantCode(t, <-told, media.CodeOverloaded)
+		close(goOn)
+		synctest.Wait()
 	})
 }
 

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-media/spillway/internal/app"
+	"github.com/spillway-media/spillway/internal/testpictures"
 )
 
 // patience is the longest an answer may take: the transform's own limit of
@@ -301,3 +304,46 @@ func (w *walk) checkInfo(t *testing.T, e entry, status int) {
 		t.Errorf("%s: alpha %t, want %t", got.url, info.Alpha, *want)
 	}
 }
+
+// TestPDFs walks the PDFs among the hostile files on a server that was told to
+// read PDFs, which it does not by default. The one whose content inflates to
+// 300 MiB is left out: its decoder works for minutes and cannot be stopped,
+// which is why docs/config.md keeps PDFs to sources that are trusted.
+func TestPDFs(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "good.pdf", testpictures.PDF(300, 200, 3))
+	s := start(t, withRoot(root), allowPDF)
+	for page, want := range map[int]int{1: http.StatusOK, 3: http.StatusOK, 4: http.StatusUnprocessableEntity, 0: http.StatusBadRequest} {
+		got := s.get(t, fmt.Sprintf("/assets/good.pdf?format=png&sizes=150x0&page=%d", page))
+		if got.status != want {
+			t.Errorf("page %d of 3: status %d %s, want %d", page, got.status, got.excerpt(), want)
+		} else if want == http.StatusOK && mustDecode(t, got.body).size() != "150x100" {
+			t.Errorf("page %d is %s, want 150x100", page, mustDecode(t, got.body).size())
+		}
+	}
+	m := openCorpus(t)
+	if m == nil {
+		return
+	}
+	w := &walk{server: start(t, withRoot(m.root), allowPDF), manifest: m, heavy: os.Getenv("SPILLWAY_HEAVY") == "1"}
+	canary := listenCanary(t)
+	for _, e := range m.Files {
+		if e.Format != "pdf" || strings.Contains(e.Path, "flate") || !strings.HasPrefix(e.Path, "hostile/") || e.Weight == "heavy" && !w.heavy {
+			continue
+		}
+		t.Run(e.Path, func(t *testing.T) {
+			before := resetPeak(t)
+			for _, query := range []string{"format=png&sizes=300x300", "format=jpeg", "format=webp&sizes=100x0&page=2"} {
+				w.holds(t, e, w.convert(t, e, query, false))
+			}
+			if grown := peak(t) - before; grown > slack {
+				t.Errorf("the process grew by %d MiB over this file", grown>>20)
+			}
+			canary.untouched(t)
+			w.server.leavesNothing(t)
+			w.server.isWell(t)
+		})
+	}
+}
+
+func allowPDF(c *app.Config) { c.AllowPDF = true }

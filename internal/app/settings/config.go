@@ -101,7 +101,7 @@ type Limits struct {
 	MaxSVGNodes      int           `name:"max-svg-nodes" default:"50000" placeholder:"N" help:"Elements of an SVG after its references are expanded."`
 	MaxMetadataBytes Bytes         `name:"max-metadata-bytes" default:"16MiB" placeholder:"SIZE" help:"One block of metadata once inflated."`
 	MaxPage          int           `name:"max-page" default:"1000" placeholder:"N" help:"Highest page of a document."`
-	AllowPDF         bool          `name:"allow-pdf" help:"Read PDF originals, whose decoder is the largest of all."`
+	AllowPDF         bool          `name:"allow-pdf" help:"Read PDF originals. Only for sources you trust: a page can keep its decoder busy for minutes, and nothing stops it."`
 	MaxURLBytes      int           `name:"max-url-bytes" default:"8192" placeholder:"N" help:"Path and query of a request."`
 }
 

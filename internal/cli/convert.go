@@ -42,25 +42,25 @@ Results of an earlier run are replaced; an original never is. All results of a f
 // picture is the parameters of a picture URL as flags of the same name, with
 // dashes for underscores. An empty one is left to its default.
 type picture struct {
-	Sizes      string `name:"sizes" placeholder:"WxH,…" help:"Sizes to make; 0 keeps the ratio."`
-	Format     string `name:"format" placeholder:"FORMAT" help:"Format of the results; the original's own where it can be written."`
+	Sizes      string `name:"sizes" placeholder:"WxH,…" help:"Sizes to make, such as 300x0,1200x0; a side of 0 keeps the ratio."`
+	Format     string `name:"format" placeholder:"FORMAT" help:"webp, jpeg, png, avif, gif, jxl or tiff; otherwise the original's own where it can be written, else JPEG or PNG."`
 	Quality    string `name:"quality" placeholder:"1-100" help:"Quality of the encoder."`
 	Fit        string `name:"fit" placeholder:"FIT" help:"inside, cover, contain, fill or outside."`
 	Gravity    string `name:"gravity" placeholder:"WHERE" help:"What a crop keeps: center, north, …, attention, entropy or X,Y."`
 	Enlarge    bool   `name:"enlarge" help:"Enlarge pictures smaller than their size."`
 	Crop       string `name:"crop" placeholder:"X,Y,W,H" help:"Area to cut first."`
 	Rotate     string `name:"rotate" placeholder:"DEGREES" help:"Turn clockwise by 90, 180 or 270."`
-	Flip       bool   `name:"flip" help:"Swap top and bottom."`
-	Flop       bool   `name:"flop" help:"Swap left and right."`
-	Trim       string `name:"trim" placeholder:"1-255" help:"Cut borders that differ by less."`
+	Flip       bool   `name:"flip" help:"Mirror top to bottom."`
+	Flop       bool   `name:"flop" help:"Mirror left to right."`
+	Trim       string `name:"trim" placeholder:"1-255" help:"Cut borders that differ from the corner by less."`
 	DPR        string `name:"dpr" placeholder:"N" help:"Multiply every size."`
-	Background string `name:"background" placeholder:"COLOUR" help:"Colour behind transparency and of bars."`
-	Blur       string `name:"blur" placeholder:"SIGMA" help:"Blur."`
-	Sharpen    string `name:"sharpen" placeholder:"SIGMA" help:"Sharpen."`
+	Background string `name:"background" placeholder:"COLOUR" help:"Colour under transparency and of the bars of contain, such as ffffff."`
+	Blur       string `name:"blur" placeholder:"SIGMA" help:"Blur, 0.3 to 250 pixels of the result."`
+	Sharpen    string `name:"sharpen" placeholder:"SIGMA" help:"Sharpen, 0.3 to 10 pixels of the result."`
 	Grayscale  bool   `name:"grayscale" help:"Take the colours out."`
-	MaxBytes   string `name:"max-bytes" placeholder:"N" help:"Lower the quality until a result has no more bytes."`
+	MaxBytes   string `name:"max-bytes" placeholder:"N" help:"Lower the quality until a result is no larger."`
 	Lossless   bool   `name:"lossless" help:"Encode without loss where the format can."`
-	Effort     string `name:"effort" placeholder:"0-9" help:"Time spent on making results small."`
+	Effort     string `name:"effort" placeholder:"0-9" help:"Time spent on making results small; 0 is fastest."`
 	Page       string `name:"page" placeholder:"N" help:"Page or frame to start from."`
 	Frames     string `name:"frames" placeholder:"N" help:"Frames to keep of an animation."`
 	Keep       string `name:"keep" placeholder:"WHAT,…" help:"Metadata to keep, such as exif,icc,copyright."`

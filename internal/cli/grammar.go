@@ -8,7 +8,7 @@ import (
 
 const description = `Resizes, re-encodes and serves pictures.
 
-Every flag below a group heading is also the environment variable SPILLWAY_NAME and a key of spillway.toml. Flags win over the environment, the environment over the file.`
+Flags below a heading of their own, other than Picture, are settings: --source-root is also SPILLWAY_SOURCE_ROOT in the environment and source-root in spillway.toml. A flag wins over the environment, the environment over the file.`
 
 // pictureGroup is the heading of flags that are parameters of a picture URL.
 const pictureGroup = "Picture"
@@ -17,10 +17,10 @@ const pictureGroup = "Picture"
 type grammar struct {
 	Up      upCommand      `cmd:"" help:"Serve with a playground and demo pictures: everything in one command."`
 	Serve   serveCommand   `cmd:"" help:"Serve pictures by URL."`
-	Convert convertCommand `cmd:"" help:"Convert files with the same pipeline."`
-	Sign    signCommand    `cmd:"" help:"Sign a URL."`
+	Convert convertCommand `cmd:"" help:"Convert files on disk, the way serve does."`
+	Sign    signCommand    `cmd:"" help:"Sign the URL of a picture."`
 	Config  configCommand  `cmd:"" help:"Work with settings."`
-	Doctor  doctorCommand  `cmd:"" help:"Tell what is here: codecs, tools, cores, memory, and what is missing."`
+	Doctor  doctorCommand  `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
 	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
 }
 

@@ -29,10 +29,10 @@ func tools() []tool {
 	poppler := map[string]string{"apt-get": "poppler-utils", "brew": "poppler", "dnf": "poppler-utils", "apk": "poppler-utils"}
 	tesseract := map[string]string{"apt-get": "tesseract-ocr", "brew": "tesseract", "dnf": "tesseract", "apk": "tesseract-ocr"}
 	return []tool{
-		{Name: "ffmpeg", For: "video", ask: "-version", pack: ffmpeg},
-		{Name: "ffprobe", For: "video", ask: "-version", pack: ffmpeg},
-		{Name: "pdftoppm", For: "documents", ask: "-v", pack: poppler},
-		{Name: "tesseract", For: "text in pictures", ask: "--version", pack: tesseract},
+		{Name: "ffmpeg", For: "video, not in this version", ask: "-version", pack: ffmpeg},
+		{Name: "ffprobe", For: "video, not in this version", ask: "-version", pack: ffmpeg},
+		{Name: "pdftoppm", For: "documents, not in this version", ask: "-v", pack: poppler},
+		{Name: "tesseract", For: "text in pictures, not in this version", ask: "--version", pack: tesseract},
 	}
 }
 

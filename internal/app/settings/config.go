@@ -57,7 +57,7 @@ type Spooling struct {
 // Sources says where originals may come from.
 type Sources struct {
 	SourceRoot           string        `name:"source-root" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket that file keys and /assets are read from."`
-	AllowSource          []string      `name:"allow-source" placeholder:"HOST-OR-PREFIX" help:"Host (example.com, *.example.com) or URL prefix that image_url may name; repeatable. None are allowed by default."`
+	AllowSource          []string      `name:"allow-source" placeholder:"HOST-OR-PREFIX" help:"Host (example.com, example.com:8443, *.example.com), URL prefix or s3://bucket that image_url may name; repeatable. None are allowed by default."`
 	AllowPrivateSources  bool          `name:"allow-private-sources" help:"Let allowed hosts lie in private networks. For tests and closed networks."`
 	SourceTimeout        time.Duration `name:"source-timeout" default:"1m" placeholder:"TIME" help:"Longest time for a whole original, retries included."`
 	SourceConnectTimeout time.Duration `name:"source-connect-timeout" default:"5s" placeholder:"TIME" help:"Longest time to resolve and connect to an origin."`
@@ -92,7 +92,7 @@ type Delivery struct {
 type Limits struct {
 	MaxSourceBytes   Bytes         `name:"max-source-bytes" default:"64MiB" placeholder:"SIZE" help:"Encoded size of an original."`
 	MaxPixels        int64         `name:"max-pixels" default:"100000000" placeholder:"N" help:"Width x height x frames of an original."`
-	MaxOutputSide    int           `name:"max-output-side" default:"16384" placeholder:"PIXELS" help:"Either side of a result."`
+	MaxOutputSide    int           `name:"max-output-side" default:"16384" placeholder:"PIXELS" help:"Longest side of a result."`
 	MaxOutputBytes   Bytes         `name:"max-output-bytes" default:"256MiB" placeholder:"SIZE" help:"Encoded size of one result."`
 	MaxOutputs       int           `name:"max-outputs" default:"16" placeholder:"N" help:"Sizes in one request."`
 	MaxFrames        int           `name:"max-frames" default:"500" placeholder:"N" help:"Frames of an animated original."`
@@ -113,7 +113,7 @@ type Work struct {
 
 // Waiting says what may stand in line, and what is kept to save work.
 type Waiting struct {
-	Queue       int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job, more are refused with 503; 0 takes 64 a job."`
+	Queue       int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503. 0 takes 64 a job."`
 	QueueWait   time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
 	CacheMemory Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
 }

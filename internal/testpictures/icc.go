@@ -94,6 +94,15 @@ func SwappedProfile() []byte {
 	return matrixProfile("Test swapped", [3][3]float64{srgbColumns[1], srgbColumns[0], srgbColumns[2]})
 }
 
+// LinearGreyProfile is a profile for grey whose values are linear in light:
+// half of 255 is shown as 188 in sRGB.
+func LinearGreyProfile() []byte {
+	return profile("mntr", "GRAY", "XYZ ", []profileTag{
+		{"desc", descriptionTag("Test linear grey")}, {"cprt", textTag("Public domain")},
+		{"wtpt", xyzTag(0.9642, 1, 0.8249)}, {"kTRC", []byte("curv\x00\x00\x00\x00\x00\x00\x00\x00")},
+	})
+}
+
 func matrixProfile(name string, columns [3][3]float64) []byte {
 	curve := curveTag()
 	tags := []profileTag{

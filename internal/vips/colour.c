@@ -94,7 +94,7 @@ levels_to_8bit(VipsImage **image)
 static int
 transform(VipsImage **image, int cmyk)
 {
-	if (!cmyk || has_profile(*image)) {
+	if (!cmyk || spw_profile_matches(*image)) {
 		if (through_profile(image) == 0)
 			return 0;
 		if (!cmyk)
@@ -144,7 +144,7 @@ spw_to_srgb(VipsImage **image)
 	VipsInterpretation space = vips_image_guess_interpretation(*image);
 	int grey = space == VIPS_INTERPRETATION_B_W || space == VIPS_INTERPRETATION_GREY16;
 
-	if ((has_profile(*image) && !spw_is_srgb_profile(*image)) || space == VIPS_INTERPRETATION_CMYK) {
+	if ((spw_profile_matches(*image) && !spw_is_srgb_profile(*image)) || space == VIPS_INTERPRETATION_CMYK) {
 		if (by_profile(image) == 0)
 			return spw_drop_profile(image);
 		vips_error_clear();

@@ -85,6 +85,10 @@ func TestProfilesAreAppliedToThePixels(t *testing.T) {
 		src := testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(testpictures.OddInkProfile()))
 		looksLike(t, picture(t, src, ask(0, 0)), scene, 0)
 	})
+	t.Run("a profile for grey in a coloured picture is ignored", func(t *testing.T) {
+		src := testpictures.JPEG(scene, 100, testpictures.ICCSegments(testpictures.LinearGreyProfile(), 0)...)
+		looksLike(t, picture(t, src, ask(0, 0)), scene, 3)
+	})
 	t.Run("a damaged profile is ignored", func(t *testing.T) {
 		broken := slices.Clone(wide)
 		for i := 128; i < len(broken); i++ {
@@ -119,6 +123,46 @@ func TestKeepingTheProfileKeepsItsNumbers(t *testing.T) {
 		out := render(t, src, ask(0, 0, func(r *media.Request) { r.Keep.ICC = true }), media.GIF)
 		looksLike(t, decode(t, media.GIF, out.data), mapColours(scene, testpictures.WideGamutToSRGB), 4)
 	})
+}
+
+// What cannot carry the profile is converted, or its numbers mean nothing.
+func TestKeptProfilesFitWhatCarriesThem(t *testing.T) {
+	t.Run("libpng refuses a profile of another illuminant", func(t *testing.T) {
+		scene := testpictures.Scene(60, 40)
+		daylight := testpictures.WideGamutProfile()
+		copy(daylight[68:], []byte{0, 0, 0xf3, 0x51, 0, 1, 0, 0, 0, 1, 0x16, 0xcc})
+		src := testpictures.JPEG(scene, 100, testpictures.ICCSegments(daylight, 0)...)
+		for _, format := range []media.Format{media.PNG, media.TIFF} {
+			out := render(t, src, ask(0, 0, func(r *media.Request) { r.Keep.ICC = true }), format)
+			looksLike(t, picture(t, out.data, ask(0, 0)), mapColours(scene, testpictures.WideGamutToSRGB), 4)
+		}
+	})
+	grey := image.NewGray(image.Rect(0, 0, 40, 30))
+	for i := range grey.Pix {
+		grey.Pix[i] = 128
+	}
+	src := testpictures.JPEG(grey, 100, testpictures.ICCSegments(testpictures.LinearGreyProfile(), 0)...)
+	mark := testpictures.SolidWebP(1, 1, color.NRGBA{255, 0, 0, 255})
+	steps := map[string]func(*media.Request){
+		"plain":          func(*media.Request) {},
+		"on blue":        func(r *media.Request) { r.Background = &media.Colour{B: 255, A: 255} },
+		"with blue bars": func(r *media.Request) { r.Fit, r.Background = media.Contain, &media.Colour{B: 255, A: 255} },
+		"with a mark":    func(r *media.Request) { r.Watermark = &media.Watermark{URL: "mark", Opacity: 1} },
+	}
+	for name, step := range steps {
+		for _, format := range []media.Format{media.PNG, media.JPEG, media.WebP, media.TIFF, media.AVIF, media.JXL} {
+			t.Run(fmt.Sprintf("a profile for grey, %s, as %s", name, format), func(t *testing.T) {
+				req := ask(50, 30, func(r *media.Request) { r.Keep.ICC, r.Quality = true, 100 }, step)
+				out := renderAll(t, src, mark, req, format)[0].data
+				info, err := start(t).Probe(t.Context(), out, media.DefaultLimits())
+				// Every JPEG XL is read with a profile of its decoder's making.
+				if err != nil || info.Profile && info.Colourspace != "gray" && format != media.JXL {
+					t.Errorf("a picture in %s has the profile (%v)", info.Colourspace, err)
+				}
+				colourIs(t, picture(t, out, ask(0, 0)), 25, 5, color.NRGBA{188, 188, 188, 255}, 3)
+			})
+		}
+	}
 }
 
 func TestCMYKGoesThroughItsProfileOrTheFallback(t *testing.T) {

@@ -80,10 +80,16 @@ lay_on_ground(const SpwJob *job, const SpwOutput *output, VipsImage **image)
 	return spw_format_alpha(output->format) ? 0 : spw_flatten(image, white);
 }
 
+/* Whether the pixels stay in the space of their profile. */
 static int
-keeps_space(const SpwJob *job, const SpwOutput *output)
+keeps_space(const Run *run, const SpwOutput *output, VipsImage *image)
 {
-	return (output->keep & SPW_KEEP_ICC) && !job->grayscale && output->format != SPW_GIF;
+	const SpwJob *job = run->job;
+	int coloured = job->has_background &&
+		(job->background[0] != job->background[1] || job->background[1] != job->background[2]);
+
+	return (output->keep & SPW_KEEP_ICC) && !job->grayscale &&
+		spw_profile_is_kept(image, output->format, coloured || run->mark != NULL);
 }
 
 /* Resizing and blurring mix neighbours, which is right on premultiplied colour
@@ -121,7 +127,7 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 		return -1;
 	if (premultiplied ? spw_unpremultiply(image) : spw_clear(image))
 		return -1;
-	if (!keeps_space(job, output) && spw_to_srgb(image))
+	if (!keeps_space(run, output, *image) && spw_to_srgb(image))
 		return -1;
 	if (job->grayscale && spw_grayscale(image))
 		return -1;

@@ -138,6 +138,85 @@ embedded(VipsImage *image, Profile *profile)
 	return 0;
 }
 
+static int
+is_of(const Profile *profile, const char *space)
+{
+	return profile->length >= 132 && memcmp(profile->data + 16, space, 4) == 0;
+}
+
+/* Whether the profile describes pixels of this kind. libvips would run a
+ * profile for grey over the first band of three, and take the rest for alpha.
+ */
+int
+spw_profile_matches(VipsImage *image)
+{
+	Profile profile;
+
+	if (embedded(image, &profile))
+		return 0;
+	switch (vips_image_guess_interpretation(image)) {
+	case VIPS_INTERPRETATION_B_W:
+	case VIPS_INTERPRETATION_GREY16:
+		return is_of(&profile, "GRAY");
+	case VIPS_INTERPRETATION_CMYK:
+		return is_of(&profile, "CMYK");
+	case VIPS_INTERPRETATION_sRGB:
+	case VIPS_INTERPRETATION_RGB:
+	case VIPS_INTERPRETATION_RGB16:
+	case VIPS_INTERPRETATION_scRGB:
+		return is_of(&profile, "RGB ");
+	default:
+		return 0;
+	}
+}
+
+static int
+tags_lie_within(const Profile *profile)
+{
+	uint32_t count = u32(profile->data + 128);
+
+	if (count > (profile->length - 132) / 12)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const unsigned char *entry = profile->data + 132 + 12 * (size_t) i;
+		size_t offset = u32(entry + 4), size = u32(entry + 8);
+
+		if (offset % 4 || offset > profile->length || size > profile->length - offset)
+			return 0;
+	}
+	return 1;
+}
+
+/* libpng writes no profile that it has a doubt about. */
+static int
+pleases_libpng(const Profile *profile)
+{
+	static const unsigned char d50[12] = { 0, 0, 0xf6, 0xd6, 0, 1, 0, 0, 0, 0, 0xd3, 0x2d };
+	const unsigned char *class = profile->data + 12, *pcs = profile->data + 20;
+
+	return profile->length == u32(profile->data) && (profile->data[8] <= 3 || profile->length % 4 == 0) &&
+		(!memcmp(class, "mntr", 4) || !memcmp(class, "scnr", 4) || !memcmp(class, "prtr", 4) ||
+			!memcmp(class, "spac", 4)) &&
+		(!memcmp(pcs, "XYZ ", 4) || !memcmp(pcs, "Lab ", 4)) && !memcmp(profile->data + 36, "acsp", 4) &&
+		u32(profile->data + 64) < 4 && !memcmp(profile->data + 68, d50, sizeof(d50)) &&
+		tags_lie_within(profile);
+}
+
+/* Whether a result of that format can carry the profile of its pixels; some
+ * formats make RGB of grey, and so do steps that bring colour.
+ */
+int
+spw_profile_is_kept(VipsImage *image, int format, int brings_colour)
+{
+	Profile profile;
+
+	if (embedded(image, &profile) || !spw_profile_matches(image) || format == SPW_GIF)
+		return 0;
+	if (is_of(&profile, "GRAY") && (brings_colour || format == SPW_WEBP || format == SPW_AVIF))
+		return 0;
+	return format != SPW_PNG || pleases_libpng(&profile);
+}
+
 /* Relative colorimetric, unless the profile is a table for the perceptual
  * intent alone: asked for another, libvips would quietly not use it at all.
  */

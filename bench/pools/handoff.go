@@ -1,0 +1,90 @@
+package main
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// handoff is what an empty job costs: the way to a worker and back, nothing else.
+type handoff struct {
+	entry entry
+	// by producers: 1, and as many as there are callers.
+	one, many toll
+}
+
+// toll is the median over the rounds for one job.
+type toll struct {
+	wall, cpu time.Duration
+	allocs    float64
+}
+
+// producers are the two ends: nobody else there, and a crowd.
+const crowd = callers
+
+// handoffs measures the empty job, in turns like the ladder.
+func handoffs(list []entry, rounds int, length time.Duration) ([]handoff, int64) {
+	type tolls struct{ one, many []toll }
+	measured := make([]tolls, len(list))
+	var wrong int64
+	for range rounds {
+		for i, e := range list {
+			one, w1 := empty(e, 1, length)
+			many, w2 := empty(e, crowd, length)
+			measured[i].one = append(measured[i].one, one)
+			measured[i].many = append(measured[i].many, many)
+			wrong += w1 + w2
+		}
+	}
+	var all []handoff
+	for i, e := range list {
+		all = append(all, handoff{e, middle(measured[i].one), middle(measured[i].many)})
+	}
+	return all, wrong
+}
+
+// empty hands empty jobs over for a while; it also tells how many jobs were
+// lost or run twice, which should be none.
+func empty(e entry, producers int, length time.Duration) (toll, int64) {
+	s, m, l := e.start(), &meter{}, &load{}
+	var done, stopped atomic.Int64
+	var wg sync.WaitGroup
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began, cpu := time.Now(), ownCPU()
+	for range producers {
+		wg.Go(func() {
+			j := newJob(l, m)
+			var mine int64
+			for ; stopped.Load() == 0; mine++ {
+				s.do(j)
+			}
+			done.Add(mine)
+		})
+	}
+	time.Sleep(length)
+	stopped.Store(1)
+	wg.Wait()
+	jobs := max(done.Load(), 1)
+	t := toll{wall: time.Since(began) / time.Duration(jobs), cpu: (ownCPU() - cpu) / time.Duration(jobs)}
+	runtime.ReadMemStats(&after)
+	t.allocs = float64(after.Mallocs-before.Mallocs) / float64(jobs)
+	s.close()
+	return t, m.runs.Load() - done.Load()
+}
+
+func middle(tolls []toll) toll {
+	of := func(value func(t toll) float64) float64 {
+		var values []float64
+		for _, t := range tolls {
+			values = append(values, value(t))
+		}
+		return median(values)
+	}
+	return toll{
+		wall:   time.Duration(of(func(t toll) float64 { return float64(t.wall) })),
+		cpu:    time.Duration(of(func(t toll) float64 { return float64(t.cpu) })),
+		allocs: of(func(t toll) float64 { return t.allocs }),
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// callers is how many ask at once, as in the seed.
+const callers = 16
+
+// rung is one shape under one load over all rounds.
+type rung struct {
+	entry   entry
+	samples []sample
+}
+
+// ladder is all rungs of one load.
+type ladder struct {
+	load  *load
+	cores int
+	rungs []*rung
+}
+
+// climb runs every shape under every load, round by round: what disturbs the
+// machine for a while disturbs each shape a little, not one shape fully.
+func climb(loads []*load, list []entry, cores, rounds int, progress io.Writer) []*ladder {
+	ladders := make([]*ladder, len(loads))
+	for i, l := range loads {
+		ladders[i] = &ladder{load: l, cores: cores}
+		for _, e := range list {
+			if i == 0 || !e.sweep {
+				ladders[i].rungs = append(ladders[i].rungs, &rung{entry: e})
+			}
+		}
+	}
+	for round := range rounds {
+		for _, l := range ladders {
+			began := time.Now()
+			l.round(round)
+			fmt.Fprintf(progress, "round %d of %d, %s: %s\n", round+1, rounds, l.load.name, time.Since(began).Round(time.Second/10))
+		}
+	}
+	return ladders
+}
+
+// round visits the rungs upwards and downwards in turn, so that none always
+// comes after the same other.
+func (l *ladder) round(n int) {
+	order := slices.Clone(l.rungs)
+	if n%2 == 1 {
+		slices.Reverse(order)
+	}
+	for _, r := range order {
+		r.samples = append(r.samples, measure(r.entry, l.load, callers))
+	}
+}
+
+// find gives the rung of that name; a name that is not there is a fault of
+// this program.
+func (l *ladder) find(name string) *rung {
+	for _, r := range l.rungs {
+		if r.entry.name == name {
+			return r
+		}
+	}
+	panic("no shape is called " + name)
+}
+
+// lean is what a job costs where nothing but a semaphore is in its way.
+func (l *ladder) lean() time.Duration {
+	var spent time.Duration
+	jobs := 0
+	for _, s := range l.find(semaphoreCPU(l.cores)).samples {
+		spent += s.own
+		jobs += len(s.latencies)
+	}
+	return spent / time.Duration(max(jobs, 1))
+}
+
+// ceiling is the most jobs a second that cores allow, or, where jobs mostly
+// wait, that the callers could ask for if nobody made them wait for more.
+func (l *ladder) ceiling(cores float64) float64 {
+	lean := l.lean().Seconds()
+	alone := (l.load.from+l.load.to).Seconds()/2 + lean
+	return min(cores/lean, callers/alone)
+}
+
+// ofCeiling is throughput as a part of the ceiling of the cores that the rest
+// of the machine left.
+func (l *ladder) ofCeiling(r *rung) float64 {
+	return r.median(func(s *sample) float64 {
+		return s.rate() / l.ceiling(float64(l.cores)-s.others.Seconds()/s.elapsed.Seconds())
+	})
+}
+
+// median over the rounds of whatever one sample says.
+func (r *rung) median(of func(s *sample) float64) float64 {
+	values := make([]float64, len(r.samples))
+	for i := range r.samples {
+		values[i] = of(&r.samples[i])
+	}
+	return median(values)
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// latencies are those of all rounds together: one round has too few for p99.
+func (r *rung) latencies() []time.Duration {
+	var all []time.Duration
+	for _, s := range r.samples {
+		all = append(all, s.latencies...)
+	}
+	return all
+}
+
+// most is the largest value of all rounds.
+func (r *rung) most(of func(s *sample) int64) int64 {
+	var most int64
+	for i := range r.samples {
+		most = max(most, of(&r.samples[i]))
+	}
+	return most
+}

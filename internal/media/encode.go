@@ -36,7 +36,9 @@ var encodings = map[Format]encoding{
 		quality: 75, low: 1, usual: 4, high: 9,
 		cost: []int{0, 280, 280, 280, 280, 280, 280, 280, 1600, 2400}, lossless: 6,
 	},
-	PNG:  {quality: 100, low: 1, usual: 6, high: 9},
+	// Level 6, the usual one elsewhere, takes about twice the encoding time of
+	// level 3 for 3 % fewer bytes (photographs and a chart, 1200 pixels wide).
+	PNG:  {quality: 100, low: 1, usual: 3, high: 9},
 	GIF:  {quality: 100, low: 1, usual: 7, high: 10},
 	TIFF: {quality: 100},
 }

@@ -82,6 +82,11 @@ func TestUpNeedsNothing(t *testing.T) {
 	if a := get(t, s.url+"/metrics"); a.status != http.StatusOK {
 		t.Errorf("metrics = %d, want 200", a.status)
 	}
+	for _, path := range []string{"/nope", "/assets", "/debug/pprof/"} {
+		if a := get(t, s.url+path); a.status != http.StatusNotFound || !bytes.Contains(a.body, []byte(`"code":"not-found"`)) || !bytes.Contains(a.body, []byte(`"request_id":`)) {
+			t.Errorf("%s = %d %s, want a problem document", path, a.status, a.body)
+		}
+	}
 	demo := get(t, s.url+"/demo.json")
 	_, key, _ := strings.Cut(string(demo.body), `"key":"`)
 	key, _, found := strings.Cut(key, `"`)

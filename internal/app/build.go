@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +74,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 }
 
 // newSite is what lies beside the API: in Up the playground, else nothing.
-func (p *program) newSite(role Role, demo bool) (http.Handler, error) {
+func (p *program) newSite(role Role, demo bool) (httpapi.Site, error) {
 	if role != Up {
 		return nil, nil
 	}
@@ -86,7 +85,7 @@ func (p *program) newSite(role Role, demo bool) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make playground: %w", err)
 	}
-	return page.Handler(), nil
+	return page, nil
 }
 
 // rootFiles lets the playground list the root; a bucket is not listed.
@@ -98,7 +97,7 @@ func rootFiles(root string) fs.FS {
 }
 
 // open puts the edge in front of the service and begins to listen.
-func (p *program) open(ctx context.Context, site http.Handler, role Role) error {
+func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error {
 	config, err := edgeConfig(p.cfg)
 	if err != nil {
 		return err

@@ -401,13 +401,13 @@ func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestAPanicCostsOneRequest(t *testing.T) {
 	b := newBench(t, func(s *settings) {
-		s.http.Site = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.http.Site = page{paths: []string{"/early", "/late"}, handler: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/late" {
 				io.WriteString(w, "half a page")
 				http.NewResponseController(w).Flush()
 			}
 			panic("secret of the page")
-		})
+		}}
 	})
 	t.Run("before the first byte it is a problem", func(t *testing.T) {
 		res := b.get("/early")

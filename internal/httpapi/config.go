@@ -46,9 +46,9 @@ type Config struct {
 
 	// MetricsOnPublic serves /metrics on the public handler too (false).
 	MetricsOnPublic bool
-	// Site answers every path that is no route, such as the playground; nil
-	// makes those 404.
-	Site http.Handler
+	// Site has paths of its own beside the routes, such as the playground's;
+	// nil has none.
+	Site Site
 
 	// Spools and Engine are asked when metrics are collected; nil leaves
 	// their metrics out.
@@ -58,6 +58,13 @@ type Config struct {
 	Tracer trace.TracerProvider
 	// Now is the clock (time.Now).
 	Now func() time.Time
+}
+
+// Site is what lies beside the API. It is asked for the paths it has with GET
+// and HEAD only; all else is the edge's to refuse.
+type Site interface {
+	http.Handler
+	Has(path string) bool
 }
 
 // EngineStats is what the pixel engine tells of its memory.

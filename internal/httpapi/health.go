@@ -40,7 +40,7 @@ func (s *Server) answerReady(x *exchange) error {
 
 func (s *Server) writeState(x *exchange, document string) error {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return refuseMethod(x)
+		return refuseMethod(x, "GET, HEAD")
 	}
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")
@@ -51,7 +51,7 @@ func (s *Server) writeState(x *exchange, document string) error {
 
 func (s *Server) answerMetrics(x *exchange) error {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return refuseMethod(x)
+		return refuseMethod(x, "GET, HEAD")
 	}
 	promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}).ServeHTTP(x.w, x.r)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -98,7 +99,7 @@ func TestWhichListenerAnswersWhat(t *testing.T) {
 	b := newBench(t, nil)
 	up := newBench(t, func(s *settings) { s.http.MetricsOnPublic = true })
 	site := newBench(t, func(s *settings) {
-		s.http.Site = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("site " + r.URL.Path)) })
+		s.http.Site = page{handler: func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("site " + r.URL.Path)) }}
 	})
 	cases := []struct {
 		name    string
@@ -113,7 +114,7 @@ func TestWhichListenerAnswersWhat(t *testing.T) {
 		{"single profiles are the operator's", b.Admin(), "/debug/pprof/goroutine?debug=1", 200},
 		{"pictures are not the operator's", b.Admin(), "/assets/a.jpg", 404},
 		{"the site has the root", site.public, "/", 200},
-		{"the site has every other path", site.public, "/debug/pprof/", 200},
+		{"profiles are never the site's", site.public, "/debug/pprof/", 404},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,12 +123,43 @@ func TestWhichListenerAnswersWhat(t *testing.T) {
 			}
 		})
 	}
-	if got := body(t, site.get("/debug/pprof/")); got != "site /debug/pprof/" {
+	if got := body(t, site.get("/")); got != "site /" {
 		t.Errorf("the site's path answers %q", got)
 	}
 	if res := site.get("/assets/a.jpg?format=png"); body(t, res) != "png picture of 400x300" {
 		t.Error("the site hides the pictures")
 	}
+}
+
+// page is a site that answers some paths, "/" alone when none is named.
+type page struct {
+	paths   []string
+	handler http.HandlerFunc
+}
+
+func (p page) Has(path string) bool {
+	return slices.Contains(p.paths, path) || (len(p.paths) == 0 && path == "/")
+}
+
+func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler(w, r) }
+
+// The edge has one form of error, whether a site lies beside the routes or not.
+func TestWhatNeitherRouteNorSiteHasIsAProblem(t *testing.T) {
+	b := newBench(t, func(s *settings) {
+		s.http.Site = page{handler: func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("site")) }}
+	})
+	for _, path := range []string{"/nope", "/assets", "/debug/pprof/", "/metrics", "//"} {
+		t.Run(path+" is not found", func(t *testing.T) {
+			wantProblem(t, b.get(path), 404, "not-found")
+		})
+	}
+	t.Run("the site is only read", func(t *testing.T) {
+		res := ask(b.public, http.MethodPost, "/")
+		wantProblem(t, res, 405, "method-not-allowed")
+		if got := res.Header.Get("Allow"); got != "GET, HEAD" {
+			t.Errorf("Allow = %q", got)
+		}
+	})
 }
 
 func TestMetrics(t *testing.T) {

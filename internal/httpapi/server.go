@@ -96,7 +96,7 @@ func (s *Server) Public() http.Handler {
 			ready.ServeHTTP(w, r)
 		case path == "/metrics" && s.cfg.MetricsOnPublic:
 			scrape.ServeHTTP(w, r)
-		case s.cfg.Site != nil:
+		case s.cfg.Site != nil && s.cfg.Site.Has(path):
 			site.ServeHTTP(w, r)
 		default:
 			missing.ServeHTTP(w, r)
@@ -128,7 +128,7 @@ func (s *Server) negotiable(h handler) handler {
 func (s *Server) guarded(h handler) handler {
 	return func(x *exchange) error {
 		if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-			return refuseMethod(x)
+			return refuseMethod(x, allowedMethods)
 		}
 		if n := len(target(x.r)); n > s.cfg.MaxURL {
 			return media.Errorf(codeURLTooLong, "The path and query have %d bytes; at most %d are read.", n, s.cfg.MaxURL)
@@ -137,8 +137,8 @@ func (s *Server) guarded(h handler) handler {
 	}
 }
 
-func refuseMethod(x *exchange) error {
-	x.w.Header().Set("Allow", allowedMethods)
+func refuseMethod(x *exchange, allowed string) error {
+	x.w.Header().Set("Allow", allowed)
 	return media.Errorf(codeMethod, "%.100s is not answered here; use GET or HEAD.", x.r.Method)
 }
 
@@ -149,6 +149,9 @@ func (s *Server) answerMissing(*exchange) error {
 // answerSite hands on to the site. Browsers send hints with pictures only when
 // the page around them asked.
 func (s *Server) answerSite(x *exchange) error {
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		return refuseMethod(x, "GET, HEAD")
+	}
 	if s.cfg.ClientHints {
 		x.w.Header().Set("Accept-CH", hintsAsked)
 	}

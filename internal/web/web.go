@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,25 +97,28 @@ func tag(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 }
 
-// Handler answers GET and HEAD for "/", "/playground/…" and "/demo.json", and
-// 404 for every other path.
-func (p *Playground) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			problem(w, r, http.StatusMethodNotAllowed, "The playground is only read, with GET or HEAD.")
-			return
-		}
-		f, ok := p.files[r.URL.Path]
-		if r.URL.Path == "/demo.json" {
-			f, ok = p.list(), true
-		}
-		if !ok {
-			problem(w, r, http.StatusNotFound, "There is nothing at this path.")
-			return
-		}
-		send(w, r, f)
-	})
+// listPath is the list of pictures, which is made anew each time.
+const listPath = "/demo.json"
+
+// Has tells whether a path is the playground's: "/", its files and the list
+// of pictures.
+func (p *Playground) Has(path string) bool {
+	_, ok := p.files[path]
+	return ok || path == listPath
+}
+
+// ServeHTTP answers GET and HEAD of the paths it has. The server around it
+// refuses everything else, in the one form its errors have.
+func (p *Playground) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, ok := p.files[r.URL.Path]
+	switch {
+	case r.URL.Path == listPath:
+		f = p.list()
+	case !ok:
+		http.NotFound(w, r)
+		return
+	}
+	send(w, r, f)
 }
 
 // send answers with a file or, when the client has it, with 304. The page is
@@ -153,21 +155,4 @@ func matches(header, etag string) bool {
 		}
 	}
 	return false
-}
-
-// problem answers in the form of RFC 9457, as the rest of the server does.
-func problem(w http.ResponseWriter, r *http.Request, status int, detail string) {
-	body, err := json.Marshal(map[string]any{
-		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail,
-	})
-	if err != nil { // cannot happen: strings and a number
-		body = []byte("{}")
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	guard(w.Header())
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body)
-	}
 }

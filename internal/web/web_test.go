@@ -25,7 +25,7 @@ func handler(t *testing.T, cfg web.Config) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Handler()
+	return p
 }
 
 func ask(h http.Handler, method, path string, header http.Header) *httptest.ResponseRecorder {
@@ -101,31 +101,30 @@ func guarded(t *testing.T, h http.Header) {
 	}
 }
 
-func TestOtherRequests(t *testing.T) {
-	h := handler(t, web.Config{})
+func TestThePlaygroundTellsWhichPathsItHas(t *testing.T) {
+	p, err := web.New(web.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		name, method, path string
-		status             int
+		name, path string
+		want       bool
 	}{
-		{"an unknown path is not found", http.MethodGet, "/nothing", 404},
-		{"the page has one address", http.MethodGet, "/playground/index.html", 404},
-		{"a folder is not listed", http.MethodGet, "/playground/", 404},
-		{"no path leads out of the files", http.MethodGet, "/playground/../web.go", 404},
-		{"nothing can be written", http.MethodPost, "/", 405},
+		{"the page is its own", "/", true},
+		{"a file of the page is its own", "/playground/main.js", true},
+		{"the list of pictures is its own", "/demo.json", true},
+		{"an unknown path is not", "/nothing", false},
+		{"the page has one address", "/playground/index.html", false},
+		{"a folder is not listed", "/playground/", false},
+		{"no path leads out of the files", "/playground/../web.go", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := ask(h, c.method, c.path, nil)
-			var problem struct {
-				Status int
-				Title  string
+			if got := p.Has(c.path); got != c.want {
+				t.Errorf("Has(%q) = %v", c.path, got)
 			}
-			if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || problem.Status != c.status || w.Code != c.status || problem.Title == "" {
-				t.Errorf("status %d, body %s, want a problem document of %d", w.Code, w.Body, c.status)
+			if w := ask(p, http.MethodGet, c.path, nil); (w.Code == http.StatusOK) != c.want {
+				t.Errorf("%s answers %d", c.path, w.Code)
 			}
-			if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
-				t.Errorf("its type is %q", got)
-			}
-			guarded(t, w.Header())
 		})
 	}
 }

@@ -82,7 +82,7 @@ func (q *queue[T]) take(now int64) *entry[T] {
 		return nil
 	}
 	l := &q.classes[best.class]
-	if wait := now - best.arrived; l.taken == 0 || wait < l.least {
+	if wait := max(0, now-best.arrived); l.taken == 0 || wait < l.least {
 		l.least = wait
 	}
 	l.taken++

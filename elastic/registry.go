@@ -22,6 +22,7 @@ type slot[T any] struct {
 	current atomic.Pointer[entry[T]] // set under the pool's mutex
 	started atomic.Int64             // when current began; 0: idle
 	tally   tally
+	ended   int64 // when its last job did; 0: none has; the worker's own
 }
 
 // tally counts what a worker did. It is read while it is written.

@@ -37,6 +37,7 @@ type DynamicScaler[T any] struct {
 	mu                     sync.Mutex
 	phase                  phase
 	started                bool
+	unborn                 bool  // shut down before it was run
 	cutAt                  int64 // when draining ends
 	stuckAt                int64 // when stopped jobs are given up on
 	end                    ShutdownError
@@ -81,6 +82,12 @@ func New[T any](cfg Config[T]) (*DynamicScaler[T], error) {
 // now is the pool's clock; it starts above zero, which means never.
 func (p *DynamicScaler[T]) now() int64 { return int64(time.Since(p.epoch)) + 1 }
 
+// at puts a time on that clock, and clock a moment of it back.
+func (p *DynamicScaler[T]) at(t time.Time) int64 { return int64(t.Sub(p.epoch)) + 1 }
+func (p *DynamicScaler[T]) clock(moment int64) time.Time {
+	return p.epoch.Add(time.Duration(moment - 1))
+}
+
 // rouse wakes one idle worker for a job. When the channel is full, there is a
 // message for every queued job already.
 func (p *DynamicScaler[T]) rouse() {
@@ -103,11 +110,15 @@ func (p *DynamicScaler[T]) poke() {
 // *ShutdownError. Workers see the values of ctx, not its end.
 func (p *DynamicScaler[T]) Run(ctx context.Context) error {
 	p.mu.Lock()
-	begun := p.started || p.phase != accepting
+	begun, unborn := p.started, p.unborn
 	p.started = true
 	p.mu.Unlock()
-	if begun {
-		return errors.New("run elastic pool: it has been run or shut down before")
+	switch {
+	case unborn:
+		<-p.over
+		return p.outcome()
+	case begun:
+		return errors.New("run elastic pool: it has been run before")
 	}
 	p.base = context.WithoutCancel(ctx)
 	p.loop(ctx)
@@ -147,14 +158,14 @@ func (p *DynamicScaler[T]) step(due bool) (over bool) {
 	now := p.now()
 	p.reap(now)
 	p.nudge(now)
-	if over, draining := p.advance(now); over || draining {
+	if over, ending := p.advance(now); over || ending {
 		return over
 	}
 	if due {
 		p.measureHost(now)
 	}
 	s := p.observe(now, due)
-	d := decide(p.epoch.Add(time.Duration(now)), p.policy(), s)
+	d := decide(p.clock(now), p.policy(), s)
 	p.consult(&d, s)
 	p.act(now, d)
 	if due {

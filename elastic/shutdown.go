@@ -37,17 +37,16 @@ func (e *ShutdownError) Error() string {
 func (p *DynamicScaler[T]) Shutdown(ctx context.Context) error {
 	p.drain(math.MaxInt64)
 	p.mu.Lock()
-	idle := !p.started && p.phase == draining
+	unborn := !p.started
+	if unborn { // nobody will work off the queue
+		p.started, p.unborn = true, true
+	}
 	p.mu.Unlock()
-	if idle { // nobody works off the queue
+	if unborn {
 		p.cut(p.now())
-		p.mu.Lock()
-		if p.phase != closed {
-			p.phase = closed
-			close(p.over)
-		}
-		p.mu.Unlock()
+		p.close()
 		p.member.quit()
+		close(p.over)
 	}
 	select {
 	case <-p.over:
@@ -74,9 +73,9 @@ func (p *DynamicScaler[T]) drain(patience time.Duration) {
 	p.poke()
 }
 
-// advance moves a shutdown on. idle tells that there is none, or one in which
-// workers are still needed, so that the caller goes on as always.
-func (p *DynamicScaler[T]) advance(now int64) (over, done bool) {
+// advance moves a shutdown on. ending is false while there is none, or while
+// workers are still needed, so that the loop goes on as always.
+func (p *DynamicScaler[T]) advance(now int64) (over, ending bool) {
 	p.mu.Lock()
 	phase, queued, total := p.phase, p.queue.length, p.workers.total()
 	timeUp, stuck := now >= p.cutAt, now >= p.stuckAt

@@ -181,7 +181,7 @@ func (p *DynamicScaler[T]) admissible(now int64, deadline time.Time, timed bool)
 	if !timed {
 		return nil
 	}
-	left := int64(deadline.Sub(p.epoch)) - now
+	left := p.at(deadline) - now
 	if left <= 0 {
 		return ErrDeadline
 	}
@@ -196,7 +196,7 @@ func (p *DynamicScaler[T]) admissible(now int64, deadline time.Time, timed bool)
 // it. Both timers may fire at once: they take the pool's mutex first.
 func (p *DynamicScaler[T]) arm(e *entry[T]) {
 	if !e.deadline.IsZero() {
-		left := int64(e.deadline.Sub(p.epoch)) - p.now()
+		left := p.at(e.deadline) - p.now()
 		e.timer = time.AfterFunc(time.Duration(left), func() { p.giveUp(e, ErrDeadline) })
 	}
 	if e.watch {

@@ -67,13 +67,12 @@ func (p *DynamicScaler[T]) tearDown(s *slot[T], w Worker[T]) {
 
 // next blocks until there is a job for this worker, and returns nil when it is
 // to leave. With a backlog it takes the next job at once; the select is where
-// an idle worker rests, and the only place where it can be asked to go.
+// an idle worker rests, and the only place where it can be asked to go. (The
+// end of its context need not be listened for: retirement comes first.)
 func (p *DynamicScaler[T]) next(s *slot[T]) *entry[T] {
 	e, leave := p.take(s, false)
 	for e == nil && !leave {
 		select {
-		case <-s.ctx.Done():
-			return nil
 		case <-s.retire:
 			return nil
 		case <-p.wake:
@@ -96,7 +95,15 @@ func (p *DynamicScaler[T]) take(s *slot[T], woken bool) (e *entry[T], leave bool
 		}
 		return nil, true
 	}
-	now := p.now()
+	if p.queue.length == 0 {
+		p.mu.Unlock()
+		return nil, false
+	}
+	// The end of the last job is recent enough for the start of the next.
+	now := s.ended
+	if woken || now == 0 {
+		now = p.now()
+	}
 	if e = p.queue.take(now); e != nil {
 		e.state.Store(running)
 		s.current.Store(e)
@@ -149,7 +156,8 @@ func (p *DynamicScaler[T]) do(w Worker[T], e *entry[T]) error {
 }
 
 func (p *DynamicScaler[T]) finish(s *slot[T], e *entry[T], err error) {
-	spent := p.now() - s.started.Load()
+	s.ended = p.now()
+	spent := s.ended - s.started.Load()
 	s.started.Store(0)
 	s.current.Store(nil)
 	s.tally.busy.Add(spent)

@@ -1,0 +1,103 @@
+package elastic_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spillway-media/spillway/elastic"
+)
+
+// cpuTime is what the process has used of the CPU, in both modes.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// BenchmarkHandOff passes empty jobs to four workers and waits for each: the
+// bare channel is the least that can be done with a reply.
+func BenchmarkHandOff(b *testing.B) {
+	for _, producers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("shape=channel/producers=%d", producers), func(b *testing.B) {
+			handOff(b, producers, bareChannel(b))
+		})
+		b.Run(fmt.Sprintf("shape=elastic/producers=%d", producers), func(b *testing.B) {
+			handOff(b, producers, pooled(b))
+		})
+	}
+}
+
+func handOff(b *testing.B, producers int, submit func(context.Context) error) {
+	b.Helper()
+	b.ReportAllocs()
+	before := cpuTime(b)
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for part := range producers {
+		jobs := b.N / producers
+		if part == 0 {
+			jobs += b.N % producers
+		}
+		wg.Go(func() {
+			for range jobs {
+				if err := submit(context.Background()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+func bareChannel(b *testing.B) func(context.Context) error {
+	b.Helper()
+	type job struct{ reply chan error }
+	queue := make(chan job, 1024)
+	replies := sync.Pool{New: func() any { return make(chan error, 1) }}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for j := range queue {
+				j.reply <- nil
+			}
+		})
+	}
+	b.Cleanup(func() { close(queue); wg.Wait() })
+	return func(context.Context) error {
+		reply, _ := replies.Get().(chan error)
+		queue <- job{reply}
+		err := <-reply
+		replies.Put(reply)
+		return err
+	}
+}
+
+func pooled(b *testing.B) func(context.Context) error {
+	b.Helper()
+	p, err := elastic.New(elastic.Config[int]{
+		MinWorkers: 4, MaxWorkers: 4,
+		Handler: func(context.Context, int) error { return nil },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+	})
+	return func(ctx context.Context) error { return p.Submit(ctx, 1) }
+}

@@ -22,7 +22,8 @@ type Info struct {
 	Alpha bool
 	// Bands counts stored channels, alpha included.
 	Bands int
-	// BitDepth is the stored depth of a channel: 1, 2, 4, 8, 10, 12, 16, 32.
+	// BitDepth is the stored depth of a channel: 1, 2, 4, 8, 10, 12, 16, 32;
+	// of a palette that of its colours, 8, and not that of the index.
 	BitDepth int
 	// Colourspace is one of srgb, gray, cmyk, lab, unknown.
 	Colourspace string

@@ -21,8 +21,8 @@ func (p *Plan) estimateMemory() int64 {
 func (i Info) pixelBytes() float64 {
 	bands := max(i.Bands, 1)
 	switch {
-	case i.Format.IsVector():
-		return 4
+	case i.Format.IsVector() || i.Format == BMP:
+		return 4 // decoded to RGBA, whatever is stored
 	case i.BitDepth > 16:
 		return float64(bands * 4)
 	case i.BitDepth > 8:

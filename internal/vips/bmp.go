@@ -20,15 +20,20 @@ func probeBMP(src []byte) (media.Info, error) {
 	if err != nil {
 		return media.Info{}, brokenBMP(err)
 	}
-	depth := binary.LittleEndian.Uint16(src[28:])
-	return media.Info{
+	info := media.Info{
 		Format: media.BMP, Width: config.Width, Height: config.Height, Orientation: 1, Frames: 1,
-		Bands: 4, BitDepth: int(min(max(depth, 1), 8)), Colourspace: "srgb", Alpha: hasAlphaBMP(src),
-	}, nil
+		Bands: 3, BitDepth: 8, Colourspace: "srgb", Alpha: hasAlphaBMP(src),
+	}
+	if info.Alpha {
+		info.Bands = 4
+	}
+	return info, nil
 }
 
 // hasAlphaBMP tells whether the fourth byte of a pixel means anything: only
 // where the header gives channel masks (compression 3 or 6) and one for alpha.
+// The masks of an uncompressed file (compression 0) are not valid, as Microsoft
+// defines BITMAPV4HEADER and BITMAPV5HEADER, and its fourth byte is reserved.
 // The decoder takes any 32-bit file with a large header for one with alpha.
 func hasAlphaBMP(src []byte) bool {
 	const headerV4 = 108

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/gif"
+	"image/png"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,6 +175,22 @@ func TestProbeTellsWhatTheHeaderHolds(t *testing.T) {
 			testpictures.PNGOf(scene, 2, testpictures.PNGGrey, false),
 			media.Info{Format: media.PNG, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 1, BitDepth: 2, Colourspace: "gray"},
 		},
+		"a PNG with a palette, whose colours have eight bits": {
+			palettePNG(t, 60, 40, 16),
+			media.Info{Format: media.PNG, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 3, BitDepth: 8, Colourspace: "srgb"},
+		},
+		"a GIF with a palette of 128 colours": {
+			paletteGIF(t, 60, 40, 128),
+			media.Info{Format: media.GIF, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 3, BitDepth: 8, Colourspace: "srgb"},
+		},
+		"a BMP with masks, alpha among them": {
+			bmpOf(scene, 32, 3),
+			media.Info{Format: media.BMP, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 4, BitDepth: 8, Colourspace: "srgb", Alpha: true},
+		},
+		"a BMP whose fourth byte means nothing": {
+			bmpOf(scene, 32, 0),
+			media.Info{Format: media.BMP, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 3, BitDepth: 8, Colourspace: "srgb"},
+		},
 		"a turned TIFF of three pages": {
 			testpictures.TIFF(60, 40, 8, 3),
 			media.Info{Format: media.TIFF, Width: 40, Height: 60, Orientation: 8, Frames: 3, Bands: 3, BitDepth: 8, Colourspace: "srgb"},
@@ -202,6 +220,37 @@ func TestProbeTellsWhatTheHeaderHolds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// paletted is stripes of some colours, 256 at most.
+func paletted(w, h, colours int) *image.Paletted {
+	palette := make(color.Palette, colours)
+	for i := range palette {
+		palette[i] = color.NRGBA{R: uint8(i), G: uint8(2 * i), B: uint8(255 - i), A: 255}
+	}
+	img := image.NewPaletted(image.Rect(0, 0, w, h), palette)
+	for i := range img.Pix {
+		img.Pix[i] = uint8(i % colours)
+	}
+	return img
+}
+
+func palettePNG(t *testing.T, w, h, colours int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := png.Encode(&out, paletted(w, h, colours)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func paletteGIF(t *testing.T, w, h, colours int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := gif.Encode(&out, paletted(w, h, colours), nil); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func TestSVGSizesAreInCSSPixels(t *testing.T) {

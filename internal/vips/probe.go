@@ -71,11 +71,19 @@ func readHeader(ctx context.Context, src []byte, format media.Format, limits med
 	}
 	info := infoOf(format, header, delays[:header.delays])
 	if format == media.PNG {
-		// libvips tells the depth after unpacking to whole bytes; a file that
-		// it has opened has its IHDR where it belongs.
-		info.BitDepth = int(src[24])
+		info.BitDepth = pngDepth(src)
 	}
 	return info, nil
+}
+
+// pngDepth is the depth of a channel. libvips tells it after unpacking to whole
+// bytes; a file that it has opened has its IHDR where it belongs.
+func pngDepth(src []byte) int {
+	const depth, colourType, palette = 24, 25, 3
+	if src[colourType] == palette {
+		return 8
+	}
+	return int(src[depth])
 }
 
 func mostDelaysOf(format media.Format) int {
@@ -97,6 +105,7 @@ func infoOf(format media.Format, h C.SpwInfo, delays []C.int) media.Info {
 	case media.GIF, media.WebP:
 		info.Frames = max(int(h.pages), 1)
 		info.Animated = info.Frames > 1
+		info.BitDepth = 8 // of a GIF libvips tells that of the palette's index
 	case media.TIFF, media.PDF, media.HEIC, media.AVIF:
 		info.Frames = max(int(h.pages), 1)
 	}

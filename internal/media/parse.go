@@ -170,9 +170,13 @@ func choice[T ~string](r *reader, value string, into *T, allowed ...T) error {
 			return nil
 		}
 	}
+	return r.invalid(value, noneOf(allowed))
+}
+
+func noneOf[T ~string](allowed []T) string {
 	words := make([]string, len(allowed))
 	for i, word := range allowed {
 		words[i] = string(word)
 	}
-	return r.invalid(value, "none of "+strings.Join(words, ", "))
+	return "none of " + strings.Join(words, ", ")
 }

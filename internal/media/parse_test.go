@@ -102,6 +102,7 @@ func TestParseRefuses(t *testing.T) {
 		{"gravity=0.5,1.1", "gravity", "0 to 1"},
 		{"gravity=0.5,NaN", "gravity", "0 to 1"},
 		{"gravity=focal", "gravity", "center"},
+		{"gravity=north-east", "gravity", "fx,fy with 0 to 1 each"},
 		{"crop=1,2,3", "crop", "x,y,w,h"},
 		{"crop=1,2,0,4", "crop", "from 1"},
 		{"crop=-1,2,3,4", "crop", "from 0"},

@@ -2,6 +2,7 @@ package media
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -59,7 +60,11 @@ func (r *reader) gravity(value string) error {
 		return nil
 	}
 	allowed := append(append([]GravityKind{}, compass...), GravityAttention, GravityEntropy)
-	return choice(r, value, &r.request.Gravity.Kind, allowed...)
+	if !slices.Contains(allowed, GravityKind(value)) {
+		return r.invalid(value, noneOf(allowed)+", nor a focal point fx,fy with 0 to 1 each")
+	}
+	r.request.Gravity.Kind = GravityKind(value)
+	return nil
 }
 
 func (r *reader) crop(value string) error {

@@ -83,39 +83,16 @@ var synonyms = map[string]string{
 	"metadata": "keep", "interlace": "progressive", "anchor": "gravity", "position": "gravity", "focus": "gravity",
 }
 
-// nearest is the known name that an unknown one most likely stands for.
+// nearest is the parameter that an unknown name most likely stands for, empty
+// when there is none.
 func nearest(name string) string {
 	name = strings.ToLower(truncate(name, 64))
 	if known, ok := synonyms[name]; ok {
 		return known
 	}
-	best, distance := "", 1<<30
+	names := make([]string, 0, len(parameters()))
 	for _, p := range parameters() {
-		if d := editDistance(name, p.Name); d < distance {
-			best, distance = p.Name, d
-		}
+		names = append(names, p.Name)
 	}
-	return best
-}
-
-// editDistance counts the insertions, deletions and replacements between two
-// short names (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return Nearest(name, names)
 }

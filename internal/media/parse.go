@@ -42,8 +42,11 @@ func checkNames(query url.Values) error {
 	table := parameters()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.ContainsFunc(table, func(p parameter) bool { return p.Name == name }) {
-			return Errorf(CodeInvalidParameter, "%s is not a known parameter; the nearest one is %s.",
-				quote(name), nearest(name)).About(truncate(name, 100))
+			hint := "."
+			if near := nearest(name); near != "" {
+				hint = "; the nearest one is " + near + "."
+			}
+			return Errorf(CodeInvalidParameter, "%s is not a known parameter%s", quote(name), hint).About(truncate(name, 100))
 		}
 	}
 	return nil

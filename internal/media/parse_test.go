@@ -144,7 +144,8 @@ func TestParseRefuses(t *testing.T) {
 		{"width=3", "width", "sizes"},
 		{"Sizes=3x3", "Sizes", "sizes"},
 		{"greyscale", "greyscale", "grayscale"},
-		{"zzzzzz=1", "zzzzzz", "nearest one is"},
+		{"zzzzzz=1", "zzzzzz", "not a known parameter."},
+		{"frobs=1", "frobs", "not a known parameter."},
 		{"image_url=a", "image_url", "not a known parameter"},
 	}
 	for _, test := range tests {

@@ -109,7 +109,7 @@ func (l *Loaded) readKey(key string, value any, at place) []error {
 		for _, s := range all {
 			known = append(known, s.Key)
 		}
-		return []error{fmt.Errorf("%s: no such setting; the nearest is %s (%s)", key, nearest(key, known), at.of(key))}
+		return []error{fmt.Errorf("%s: no such setting%s (%s)", key, nearest(key, known), at.of(key))}
 	}
 	s := all[index]
 	text, ok := s.textOf(value)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/spillway-media/spillway/internal/media"
 )
 
 // Loaded is what the file and the environment say, before any flag.
@@ -87,11 +89,24 @@ func (l *Loaded) readEnvironment(variables map[string]string) []error {
 func (l *Loaded) warnUnknown(variables map[string]string, known []string) {
 	for name := range variables {
 		if !slices.Contains(known, name) {
-			l.Warnings = append(l.Warnings, fmt.Sprintf(
-				"environment variable %s is not a setting; the nearest is %s", name, nearest(name, known)))
+			l.Warnings = append(l.Warnings, fmt.Sprintf("environment variable %s is not a setting%s", name, nearest(name, known)))
 		}
 	}
 	slices.Sort(l.Warnings)
+}
+
+// nearest ends the sentence about a name that is none of those known. What all
+// names begin with does not make two of them alike.
+func nearest(name string, known []string) string {
+	bare := make([]string, len(known))
+	for i := range known {
+		bare[i] = strings.TrimPrefix(known[i], envPrefix)
+	}
+	near := media.Nearest(strings.TrimPrefix(name, envPrefix), bare)
+	if near == "" {
+		return ""
+	}
+	return "; the nearest is " + known[slices.Index(bare, near)]
 }
 
 func splitList(value string) []string {

@@ -167,6 +167,7 @@ func TestLoadFaults(t *testing.T) {
 		want       []string // every one must be in the text of the fault
 	}{
 		{"an unknown key names the nearest and the line", "jobs = 1\n\nlitsen = \"x\"\n", nil, []string{"litsen", "listen", "line 3"}},
+		{"a key far from all others names none", "quality = 60\n", nil, []string{"quality: no such setting (", "line 1"}},
 		{"an underscore is an unknown key too", "source_root = \"x\"\n", nil, []string{"source_root", "nearest is source-root"}},
 		{"a text for a number is refused", "jobs = \"4\"\n", nil, []string{`jobs: "4" is not allowed`, "a whole number", "line 1"}},
 		{"a number for a text is refused", "listen = 8080\n", nil, []string{"listen: 8080", "a text"}},
@@ -207,11 +208,14 @@ func TestLoadFaults(t *testing.T) {
 }
 
 func TestAnUnknownVariableIsAWarning(t *testing.T) {
-	loaded, err := settings.Load([]string{"SPILLWAY_LITSEN=1", "SPILLWAY_CONFIG="}, os.DevNull)
+	loaded, err := settings.Load([]string{"SPILLWAY_LITSEN=1", "SPILLWAY_PORT_8080_TCP=x", "SPILLWAY_CONFIG="}, os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"environment variable SPILLWAY_LITSEN is not a setting; the nearest is SPILLWAY_LISTEN"}
+	want := []string{
+		"environment variable SPILLWAY_LITSEN is not a setting; the nearest is SPILLWAY_LISTEN",
+		"environment variable SPILLWAY_PORT_8080_TCP is not a setting",
+	}
 	if diff := cmp.Diff(want, loaded.Warnings); diff != "" {
 		t.Errorf("warnings differ (-want +got):\n%s", diff)
 	}

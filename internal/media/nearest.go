@@ -1,20 +1,23 @@
-package settings
+package media
 
-// nearest is the known name with the fewest single-letter edits from name;
-// on a tie the earlier one.
-func nearest(name string, known []string) string {
-	best, fewest := "", -1
+// Nearest is the known name that an unknown one most likely stands for: the one
+// with the fewest single-letter edits, on a tie the earlier. It is empty when
+// even that differs in more than a third of the letters, since a guess that far
+// off misleads.
+func Nearest(name string, known []string) string {
+	name = truncate(name, 64)
+	best, fewest := "", max(1, (len(name)+1)/3)+1
 	for _, candidate := range known {
-		if edits := distance(name, candidate); fewest < 0 || edits < fewest {
+		if edits := editDistance(name, candidate); edits < fewest {
 			best, fewest = candidate, edits
 		}
 	}
 	return best
 }
 
-// distance counts insertions, deletions, substitutions and swaps of
+// editDistance counts insertions, deletions, substitutions and swaps of
 // neighbours, which are what fingers do most (litsen for listen).
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	older := make([]int, len(b)+1)
 	previous := make([]int, len(b)+1)
 	for j := range previous {

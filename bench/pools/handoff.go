@@ -24,29 +24,27 @@ type toll struct {
 const crowd = callers
 
 // handoffs measures the empty job, in turns like the ladder.
-func handoffs(list []entry, rounds int, length time.Duration) ([]handoff, int64) {
+func handoffs(list []entry, rounds int, length time.Duration) (all []handoff, given, wrong int64) {
 	type tolls struct{ one, many []toll }
 	measured := make([]tolls, len(list))
-	var wrong int64
 	for range rounds {
 		for i, e := range list {
-			one, w1 := empty(e, 1, length)
-			many, w2 := empty(e, crowd, length)
+			one, n1, w1 := empty(e, 1, length)
+			many, n2, w2 := empty(e, crowd, length)
 			measured[i].one = append(measured[i].one, one)
 			measured[i].many = append(measured[i].many, many)
-			wrong += w1 + w2
+			given, wrong = given+n1+n2, wrong+w1+w2
 		}
 	}
-	var all []handoff
 	for i, e := range list {
 		all = append(all, handoff{e, middle(measured[i].one), middle(measured[i].many)})
 	}
-	return all, wrong
+	return all, given, wrong
 }
 
-// empty hands empty jobs over for a while; it also tells how many jobs were
-// lost or run twice, which should be none.
-func empty(e entry, producers int, length time.Duration) (toll, int64) {
+// empty hands empty jobs over for a while; it also tells how many there were,
+// and how many of them were lost or run twice, which should be none.
+func empty(e entry, producers int, length time.Duration) (t toll, given, wrong int64) {
 	s, m, l := e.start(), &meter{}, &load{}
 	var done, stopped atomic.Int64
 	var wg sync.WaitGroup
@@ -67,11 +65,12 @@ func empty(e entry, producers int, length time.Duration) (toll, int64) {
 	stopped.Store(1)
 	wg.Wait()
 	jobs := max(done.Load(), 1)
-	t := toll{wall: time.Since(began) / time.Duration(jobs), cpu: (ownCPU() - cpu) / time.Duration(jobs)}
+	t = toll{wall: time.Since(began) / time.Duration(jobs), cpu: (ownCPU() - cpu) / time.Duration(jobs)}
 	runtime.ReadMemStats(&after)
 	t.allocs = float64(after.Mallocs-before.Mallocs) / float64(jobs)
 	s.close()
-	return t, m.runs.Load() - done.Load()
+	wrong = m.runs.Load() - done.Load()
+	return t, done.Load(), max(wrong, -wrong)
 }
 
 func middle(tolls []toll) toll {

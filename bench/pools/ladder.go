@@ -18,9 +18,9 @@ type rung struct {
 
 // ladder is all rungs of one load.
 type ladder struct {
-	load  *load
-	cores int
-	rungs []*rung
+	load           *load
+	cores, callers int
+	rungs          []*rung
 }
 
 // climb runs every shape under every load, round by round: what disturbs the
@@ -28,7 +28,7 @@ type ladder struct {
 func climb(loads []*load, list []entry, cores, rounds int, progress io.Writer) []*ladder {
 	ladders := make([]*ladder, len(loads))
 	for i, l := range loads {
-		ladders[i] = &ladder{load: l, cores: cores}
+		ladders[i] = &ladder{load: l, cores: cores, callers: callers}
 		for _, e := range list {
 			if i == 0 || !e.sweep {
 				ladders[i].rungs = append(ladders[i].rungs, &rung{entry: e})
@@ -53,7 +53,7 @@ func (l *ladder) round(n int) {
 		slices.Reverse(order)
 	}
 	for _, r := range order {
-		r.samples = append(r.samples, measure(r.entry, l.load, callers))
+		r.samples = append(r.samples, measure(r.entry, l.load, l.callers))
 	}
 }
 
@@ -68,31 +68,20 @@ func (l *ladder) find(name string) *rung {
 	panic("no shape is called " + name)
 }
 
-// lean is what a job costs where nothing but a semaphore is in its way.
-func (l *ladder) lean() time.Duration {
-	var spent time.Duration
-	jobs := 0
-	for _, s := range l.find(semaphoreCPU(l.cores)).samples {
-		spent += s.own
-		jobs += len(s.latencies)
-	}
-	return spent / time.Duration(max(jobs, 1))
+// ceiling is the most jobs a second there could be in a sample: what the cores
+// that others left allow at this CPU time a job, or, where jobs mostly wait,
+// what the callers could ask for if nobody made them wait for more. What a
+// shape itself costs is in its CPU time a job, so the two belong together.
+func (l *ladder) ceiling(s *sample) float64 {
+	left := float64(l.cores) - s.others.Seconds()/s.elapsed.Seconds()
+	cpu := s.cpuPerJob().Seconds()
+	alone := (l.load.from+l.load.to).Seconds()/2 + cpu
+	return min(left/cpu, float64(l.callers)/alone)
 }
 
-// ceiling is the most jobs a second that cores allow, or, where jobs mostly
-// wait, that the callers could ask for if nobody made them wait for more.
-func (l *ladder) ceiling(cores float64) float64 {
-	lean := l.lean().Seconds()
-	alone := (l.load.from+l.load.to).Seconds()/2 + lean
-	return min(cores/lean, callers/alone)
-}
-
-// ofCeiling is throughput as a part of the ceiling of the cores that the rest
-// of the machine left.
+// ofCeiling is throughput as a part of that.
 func (l *ladder) ofCeiling(r *rung) float64 {
-	return r.median(func(s *sample) float64 {
-		return s.rate() / l.ceiling(float64(l.cores)-s.others.Seconds()/s.elapsed.Seconds())
-	})
+	return r.median(func(s *sample) float64 { return s.rate() / l.ceiling(s) })
 }
 
 // median over the rounds of whatever one sample says.

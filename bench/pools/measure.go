@@ -20,6 +20,14 @@ type sample struct {
 	native    int64         // peak of pixels and buffers inside libvips
 	blocked   blocked
 	failed    int64
+	workers   int    // of the elastic pool at the end, 0 for the others
+	refused   uint64 // times that its gate kept it from growing
+}
+
+// sized is a shape that can tell how many workers it has, and how often it
+// wanted more and was refused.
+type sized interface {
+	size() (workers int, refused uint64)
 }
 
 func (s *sample) rate() float64 { return float64(len(s.latencies)) / s.elapsed.Seconds() }
@@ -97,6 +105,9 @@ func (c *cell) watch() (sample, time.Time) {
 	s.blocked = readBlocked().since(blockedBefore)
 	s.peakBusy = c.meter.peak.Load()
 	_, s.memory = resident()
+	if p, ok := c.shape.(sized); ok {
+		s.workers, s.refused = p.size()
+	}
 	return s, began
 }
 

@@ -23,6 +23,7 @@ func entries(cores int) []entry {
 	list := []entry{
 		{name: "synchronous inline", note: "no pool: each caller does its own work", start: newInline},
 		{name: "dispatcher, 4 workers", note: "channel of channels", start: func() shape { return newDispatcher(4) }},
+		{name: "dispatcher, 16 workers", start: func() shape { return newDispatcher(16) }},
 		{name: "one queue, 1 worker", start: func() shape { return newQueue(1) }},
 		{name: "one queue, 4 workers", start: func() shape { return newQueue(4) }},
 		{name: "two stages, 4 + 4", note: "fetchers + processors", start: func() shape { return newStages(4, 4) }},

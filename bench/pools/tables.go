@@ -25,7 +25,7 @@ func (l *ladder) table(w io.Writer) {
 		rows = append(rows, l.row(r))
 	}
 	table(w, l.load.title, columns, rows)
-	fmt.Fprintf(w, "\nCeiling %.1f jobs/s, others' CPU counted out; %s.\n", l.ceiling(float64(l.cores)), l.width())
+	fmt.Fprintf(w, "\nThe figures rest on %s.\n", l.width())
 }
 
 func (l *ladder) row(r *rung) []string {
@@ -65,7 +65,7 @@ func (l *ladder) width() string {
 			least = n
 		}
 	}
-	return fmt.Sprintf("percentiles over at least %d jobs a shape", least)
+	return fmt.Sprintf("at least %d jobs a shape", least)
 }
 
 func (e entry) title() string {

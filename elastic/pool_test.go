@@ -30,6 +30,9 @@ func run[T any](t *testing.T, cfg elastic.Config[T]) *elastic.DynamicScaler[T] {
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
+	for len(p.Decisions()) == 0 { // until it has started its first worker
+		runtime.Gosched()
+	}
 	return p
 }
 

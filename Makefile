@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy test-conformance-heavy bench fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy test-conformance-heavy bench bench-pools fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -47,6 +47,9 @@ test-conformance-heavy: setup-test ## the heavy files of the corpus only
 
 bench: setup-build ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG)
+
+bench-pools: setup-build ## compare worker pools for six minutes (ARGS=-short for one; -doc and -plot write docs/pools.md)
+	cd bench/pools && go run . $(ARGS)
 
 fuzz: setup-build ## run each fuzz target for FUZZTIME (1m)
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -54,6 +54,50 @@ func TestNewPlanSettlesTheEncoding(t *testing.T) {
 	}
 }
 
+// The measured bytes are the growth of a server's anonymous memory while the
+// request ran, with libvips 8.14.1, libwebp 1.2.4 and libheif 1.15.1.
+func TestMemoryEstimateCoversWhatWasMeasured(t *testing.T) {
+	square := func(side int, format media.Format, change ...func(*media.Info)) media.Info {
+		return photo(append([]func(*media.Info){func(i *media.Info) {
+			i.Width, i.Height, i.Format, i.Subsampled = side, side, format, format == media.JPEG
+		}}, change...)...)
+	}
+	alpha := func(i *media.Info) { i.Alpha, i.Bands = true, 4 }
+	ten := func(i *media.Info) { i.Width, i.Height, i.BitDepth = 3681, 5594, 10 }
+	width := func(w int) func(*media.Request) { return boxes(media.Size{Width: w}) }
+	lossless := func(r *media.Request) { r.Lossless = true }
+	tests := map[string]struct {
+		info     media.Info
+		req      media.Request
+		format   media.Format
+		measured int64
+	}{
+		"a wide PNG to a thumbnail":            {square(10000, media.PNG), wish(width(300)), media.WebP, 44_000_000},
+		"a wide PNG with alpha":                {square(7000, media.PNG, alpha), wish(width(200)), media.PNG, 36_000_000},
+		"a blur of lines":                      {square(10000, media.JPEG), wish(width(6000), func(r *media.Request) { r.Blur = 3 }), media.JPEG, 53_000_000},
+		"a trim":                               {square(10000, media.JPEG), wish(width(2000), func(r *media.Request) { r.Trim = 10 }), media.JPEG, 339_000_000},
+		"alpha of a WebP, which has no loss":   {square(7000, media.PNG, alpha), wish(width(3000)), media.WebP, 279_000_000},
+		"a WebP at nearly its size":            {square(6000, media.WebP), wish(width(5000)), media.JPEG, 289_000_000},
+		"an AVIF":                              {square(4472, media.AVIF), wish(width(300)), media.JPEG, 164_000_000},
+		"an AVIF of ten bits":                  {square(1, media.AVIF, ten), wish(width(300)), media.JPEG, 547_000_000},
+		"an AVIF written without loss":         {square(4472, media.JPEG), wish(lossless), media.AVIF, 727_000_000},
+		"a WebP written without loss":          {square(10000, media.JPEG), wish(width(3000), lossless), media.WebP, 274_000_000},
+		"a JPEG whose bytes are bounded":       {square(10000, media.JPEG), wish(width(4000), func(r *media.Request) { r.MaxBytes = 2_000_000 }), media.JPEG, 94_000_000},
+		"an animation of large frames, turned": {square(438, media.WebP, alpha, func(i *media.Info) { i.Animated, i.Frames = true, 200 }), wish(), media.WebP, 326_000_000},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			plan, err := media.NewPlan(tt.info, tt.req, tt.format, everything(), media.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Memory < tt.measured*95/100 || plan.Memory > 2*tt.measured {
+				t.Errorf("estimated %d, measured %d", plan.Memory, tt.measured)
+			}
+		})
+	}
+}
+
 func TestMemoryEstimate(t *testing.T) {
 	const mb = 1_000_000
 	small := boxes(media.Size{Width: 300})
@@ -71,11 +115,11 @@ func TestMemoryEstimate(t *testing.T) {
 		{"a photo read in order takes little", photo(), wish(small), media.WebP, 4 * mb, 8 * mb},
 		{"a progressive photo holds its coefficients", photo(func(i *media.Info) { i.Progressive = true }), wish(small), media.WebP, 36 * mb, 45 * mb},
 		{"full chroma holds twice as many", photo(func(i *media.Info) { i.Progressive, i.Subsampled = true, false }), wish(small), media.WebP, 72 * mb, 80 * mb},
-		{"a turned photo is held twice at its reduced size", photo(func(i *media.Info) { i.Orientation = 6 }), wish(), media.JPEG, 72 * mb, 90 * mb},
-		{"an AVIF source is held whole twice", photo(func(i *media.Info) { i.Format = media.AVIF }), wish(small), media.WebP, 72 * mb, 90 * mb},
+		{"a turned photo is held twice at its reduced size", photo(func(i *media.Info) { i.Orientation = 6 }), wish(), media.JPEG, 72 * mb, 110 * mb},
+		{"an AVIF source is held whole more than twice", photo(func(i *media.Info) { i.Format = media.AVIF }), wish(small), media.WebP, 90 * mb, 115 * mb},
 		{"frames are held together", photo(gif), wish(), media.WebP, 80 * mb, 100 * mb},
 		{"an AVIF result costs its encoder", photo(), wish(boxes(media.Size{Width: 2000})), media.AVIF, 96 * mb, 130 * mb},
-		{"sixteen-bit pixels count twice", photo(func(i *media.Info) { i.Format, i.BitDepth, i.Orientation = media.PNG, 16, 3 }), wish(small), media.PNG, 144 * mb, 160 * mb},
+		{"sixteen-bit pixels count twice", photo(func(i *media.Info) { i.Format, i.BitDepth, i.Orientation = media.PNG, 16, 3 }), wish(small), media.PNG, 144 * mb, 190 * mb},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

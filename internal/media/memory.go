@@ -11,7 +11,7 @@ func (p *Plan) estimateMemory() int64 {
 	var encoder float64
 	for _, output := range p.Outputs {
 		width, height := output.Layout.Final()
-		encoder = max(encoder, float64(width)*float64(height)*output.Encode.bytesPerPixel())
+		encoder = max(encoder, float64(width)*float64(height)*output.Encode.bytesPerPixel(p.mayBeClear(output)))
 		total += p.madeBytes(output)
 	}
 	return int64(total + encoder)
@@ -51,11 +51,15 @@ func (p *Plan) decoderBytes() float64 {
 		if p.Info.Animated {
 			return full * 4 * 3 // canvas, frame, previous canvas
 		}
-		return loaded * 4
+		return loaded * 8 // the frame, and the canvas it is laid on
 	case GIF:
 		return full * 4 * 3
 	case AVIF, HEIC:
-		return full * p.Info.pixelBytes() * 2 // planes, and interleaved
+		// Planes, and interleaved; more than 8 bits take whole planes in between.
+		if p.Info.BitDepth > 8 {
+			return full * p.Info.pixelBytes() * 4.4
+		}
+		return full * p.Info.pixelBytes() * 2.5
 	case JXL:
 		return full * (p.Info.pixelBytes() + 16) // float planes
 	case JP2:
@@ -73,20 +77,21 @@ func (i Info) coefficientBytes() float64 {
 	return float64(max(i.Bands, 1)) * 2
 }
 
-// pictureBytes is the loaded picture: whole when steps jump in it, else a
-// window of lines. Turning needs a second copy.
+// pictureBytes is the loaded picture: a window of lines, and all of it too when
+// steps jump in it. Turning needs a second copy.
 func (p *Plan) pictureBytes() float64 {
-	const window = 512 // lines that resize, blur and the line caches look at
+	const window = 1300 // lines that resize, blur and the line caches look at
 	width, height := p.Loaded()
 	line := float64(width) * p.Info.pixelBytes()
+	lines := line * float64(min(height, window))
 	if p.Load.Sequential {
-		return line * float64(min(height, window))
+		return lines
 	}
 	whole := line * float64(height) * float64(p.Load.Frames)
 	if p.Request.Rotate != 0 || p.Info.Orientation > 2 {
 		whole *= 2
 	}
-	return whole
+	return lines + whole
 }
 
 // madeBytes is a finished picture that is held whole: to derive the others
@@ -103,8 +108,16 @@ func (p *Plan) madeBytes(output Output) float64 {
 	return float64(width) * float64(height) * float64(p.Load.Frames) * 4
 }
 
+// mayBeClear tells whether the encoder may have alpha to write.
+func (p *Plan) mayBeClear(output Output) bool {
+	if ground := p.Request.Background; ground != nil && ground.A == 255 {
+		return false
+	}
+	return p.Info.Alpha || output.Layout.Canvas.Width > 0
+}
+
 // bytesPerPixel is what the encoder holds of one frame.
-func (e Encode) bytesPerPixel() float64 {
+func (e Encode) bytesPerPixel(alpha bool) float64 {
 	switch e.Format {
 	case JPEG:
 		if e.Progressive || e.Effort > 0 {
@@ -115,11 +128,17 @@ func (e Encode) bytesPerPixel() float64 {
 			return 4
 		}
 	case WebP:
-		if e.Lossless {
-			return 24
+		switch {
+		case e.Lossless:
+			return 26
+		case alpha: // which is written without loss
+			return 29
 		}
 		return 10
 	case AVIF:
+		if e.Lossless {
+			return 36 // chroma in full
+		}
 		return 32
 	case JXL:
 		return 40

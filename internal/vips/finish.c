@@ -3,16 +3,15 @@
 
 #include "run.h"
 
-/* Steps that turn the picture, look for something in it or read it more than
- * once read it in any order.
+/* Steps that turn the picture or look for something in it read it in any
+ * order.
  */
 static int
 needs_memory(const Run *run, const SpwOutput *output)
 {
 	const SpwJob *job = run->job;
 
-	return job->turns || output->layout.smart != SPW_PLACED ||
-		output->max_bytes > 0 || run->count > 1;
+	return job->turns || output->layout.smart != SPW_PLACED || run->count > 1;
 }
 
 static int

@@ -36,16 +36,56 @@ spw_blur(SpwJob *job, VipsImage **image, double sigma)
 		: 0;
 }
 
+static int
+visible_colour(VipsImage *image, VipsImage **out)
+{
+	return vips_extract_band(image, out, 0, "n", image->Bands < 3 ? 1 : 3, NULL);
+}
+
+/* The colours around each pixel by how much they show, in all bands but alpha.
+ * In float, because a trace of alpha has to carry a whole colour.
+ */
+static int
+surroundings(VipsImage *image, double sigma, VipsImage **out)
+{
+	VipsImage *steps[4] = { NULL };
+	int result = vips_premultiply(image, &steps[0], NULL) || vips_gaussblur(steps[0], &steps[1], sigma, NULL) ||
+		vips_unpremultiply(steps[1], &steps[2], NULL) ||
+		vips_cast(steps[2], &steps[3], VIPS_FORMAT_UCHAR, NULL) || visible_colour(steps[3], out);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
+		VIPS_UNREF(steps[i]);
+	return result ? -1 : 0;
+}
+
+/* The picture without its alpha, the colours beside an edge continued beyond
+ * it as far as a sharpening looks: or it would sharpen against black.
+ */
+static int
+beyond_edges(VipsImage *image, double sigma, VipsImage **out)
+{
+	VipsImage *steps[3] = { NULL };
+	int result;
+
+	if (!vips_image_hasalpha(image))
+		return visible_colour(image, out);
+	result = surroundings(image, VIPS_MAX(1, 1.5 * sigma), &steps[0]) ||
+		vips_composite2(steps[0], image, &steps[1], VIPS_BLEND_MODE_OVER, NULL) ||
+		vips_cast(steps[1], &steps[2], VIPS_FORMAT_UCHAR, NULL) || visible_colour(steps[2], out);
+	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
+		VIPS_UNREF(steps[i]);
+	return result ? -1 : 0;
+}
+
 /* Sharpening is for what is seen; the mask of alpha is left as it is. */
 int
 spw_sharpen(VipsImage **image, double sigma)
 {
-	int colours = (*image)->Bands < 3 ? 1 : 3;
 	VipsImage *colour = NULL, *alpha = NULL, *sharp = NULL, *out = NULL;
 	int result = -1;
 
-	if (vips_extract_band(*image, &colour, 0, "n", colours, NULL) ||
-		vips_sharpen(colour, &sharp, "sigma", sigma, NULL) || spw_cast_8bit(&sharp))
+	if (beyond_edges(*image, sigma, &colour) || vips_sharpen(colour, &sharp, "sigma", sigma, NULL) ||
+		spw_cast_8bit(&sharp))
 		goto done;
 	if (vips_image_hasalpha(*image)) {
 		if (vips_extract_band(*image, &alpha, (*image)->Bands - 1, NULL) ||

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+	"math"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -227,6 +228,31 @@ func TestLaterPages(t *testing.T) {
 	sizeIs(t, second, 30, 20)
 	if d := distance(picture(t, src, ask(30, 0)), second); d < 20 {
 		t.Errorf("the second page differs from the first by %.1f only", d)
+	}
+}
+
+// What is clear has no colour that an edge could be sharpened against.
+func TestSharpeningDrawsNoRimAroundAlpha(t *testing.T) {
+	disc := image.NewNRGBA(image.Rect(0, 0, 120, 120))
+	for y := range 120 {
+		for x := range 120 {
+			inside := 40 - math.Hypot(float64(x-60), float64(y-60))
+			disc.SetNRGBA(x, y, color.NRGBA{200, 60, 60, uint8(255 * min(max(inside/3+0.5, 0), 1))})
+		}
+	}
+	src := testpictures.PNGOf(disc, 8, testpictures.PNGRGBA, false)
+	for _, sigma := range []float64{0.5, 2, 10} {
+		t.Run(fmt.Sprintf("sigma %v", sigma), func(t *testing.T) {
+			sharp := picture(t, src, ask(0, 0, func(r *media.Request) { r.Sharpen = sigma })).(*image.NRGBA)
+			for i, alpha := range disc.Pix {
+				if i%4 != 3 || alpha == 0 {
+					continue
+				}
+				if red := sharp.Pix[i-3]; sharp.Pix[i] != alpha || math.Abs(float64(red)-200) > 6 {
+					t.Fatalf("red of %d and alpha of %d where they were 200 and %d", red, sharp.Pix[i], alpha)
+				}
+			}
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // consult asks the gate and the owner before the signal's wish to grow is
 // followed. What keeps a promise is not asked about.
 func (p *DynamicScaler[T]) consult(d *Decision, s snapshot) {
-	if d.Action != Grow || d.Changed == 0 || d.forced() {
+	if d.Action != Grow || d.Changed == 0 || d.Forced() {
 		return
 	}
 	limit, why := fullness(s.gate, s.gateUse)
@@ -38,7 +38,7 @@ func (p *DynamicScaler[T]) act(now int64, d Decision) {
 			p.retire(p.workers.newestLive(), now)
 		}
 	}
-	if d.forced() && d.Action == Grow {
+	if d.Forced() && d.Action == Grow {
 		p.crashes.lost -= d.Changed
 	}
 	p.crashes.lost = min(max(p.crashes.lost, 0), max(0, p.maxWorkers-p.workers.live()))
@@ -52,7 +52,7 @@ func (p *DynamicScaler[T]) count(d Decision) {
 	case d.Limit == LimitCPU, d.Limit == LimitMemory, d.Limit == LimitSaturated:
 		p.refusals[d.Limit]++
 	case d.Changed == 0:
-	case d.forced() && d.Action == Grow:
+	case d.Forced() && d.Action == Grow:
 		if p.workers.next > int64(p.minWorkers) { // the first ones replace nobody
 			p.refills += uint64(d.Changed)
 		}
@@ -121,10 +121,13 @@ const (
 )
 
 // crashed notes a worker's unasked end at now, when it began at born and has
-// done that many jobs.
+// done that many jobs. One that was of use ends the row of immediate exits, and
+// so does one that still works (reap sees to that): a pool that gets things
+// done between two bad jobs must not be slowed down by them.
 func (c *crashes) crashed(now, born int64, jobs uint64) {
 	c.lost++
 	if jobs > 0 || now-born > int64(time.Second) {
+		c.count = 0
 		return
 	}
 	if now-c.last > int64(crashMemory) {
@@ -152,7 +155,14 @@ func (p *DynamicScaler[T]) failed(s *slot[T], err error) {
 func (p *DynamicScaler[T]) reap(now int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.workers.reap() {
+	lost := p.workers.reap()
+	if len(lost) == 0 {
+		return
+	}
+	if p.workers.provenSince(p.crashes.last) {
+		p.crashes.count = 0
+	}
+	for _, s := range lost {
 		p.crashes.crashed(now, s.born, s.tally.done.Load())
 	}
 }

@@ -171,7 +171,7 @@ func limit(d *Decision, now time.Time, pol policy, s snapshot) {
 			d.stop(spare, LimitMinimum, "%d of at least %d workers live", s.live, pol.min)
 		}
 	}
-	if d.forced() || d.Changed == 0 {
+	if d.Forced() || d.Changed == 0 {
 		return
 	}
 	if left := pol.cooling(d.Action, s).Add(pol.cooldown).Sub(now); left > 0 {

@@ -75,8 +75,10 @@ const (
 	reasonCeiling // too many live after SetLimits: no cooldown
 )
 
-// forced decisions keep promises; they do not follow the signal.
-func (d Decision) forced() bool { return d.kind != reasonSignal && d.kind != reasonNone }
+// Forced says that the decision keeps a promise (the floor, the place of a lost
+// worker, a new maximum) and does not follow the signal. Neither a cooldown nor
+// the gate stops it.
+func (d Decision) Forced() bool { return d.kind != reasonSignal && d.kind != reasonNone }
 
 // records is the latest decisions, oldest first.
 type records struct {

@@ -117,6 +117,16 @@ func (r *registry[T]) onCPU() int {
 	return n
 }
 
+// provenSince tells whether a worker younger than that has done a job.
+func (r *registry[T]) provenSince(moment int64) bool {
+	for _, s := range r.slots {
+		if s.born >= moment && s.tally.done.Load() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // reap drops the workers that have really ended and returns those of them that
 // nobody had asked to.
 func (r *registry[T]) reap() (lost []*slot[T]) {

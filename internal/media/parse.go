@@ -14,31 +14,51 @@ import (
 // The error is CodeInvalidParameter and names the parameter, its value and
 // what is allowed.
 func Parse(query url.Values, limits Limits) (Request, error) {
-	r := reader{request: NewRequest(), limits: limits}
-	if err := checkNames(query); err != nil {
-		return Request{}, err
+	request, faults := readAll(query, limits)
+	if len(faults) > 0 {
+		return Request{}, faults[0]
 	}
+	return request, nil
+}
+
+// Faults is everything that Parse finds wrong with a query, for whoever can
+// mend it all at once.
+func Faults(query url.Values, limits Limits) []error {
+	_, faults := readAll(query, limits)
+	return faults
+}
+
+// readAll goes on past faults. What depends on several parameters is only
+// settled when each is sound.
+func readAll(query url.Values, limits Limits) (Request, []error) {
+	r := reader{request: NewRequest(), limits: limits}
+	faults := checkNames(query)
 	for _, p := range parameters() {
 		values, given := query[p.Name]
 		if !given || len(values) == 0 {
 			continue
 		}
 		r.name = p.Name
+		var err error
 		if len(values) > 1 {
-			return Request{}, r.invalid(values[1], "given more than once; it may be given once")
+			err = r.invalid(values[1], "given more than once; it may be given once")
+		} else {
+			err = p.read(&r, values[0])
 		}
-		if err := p.read(&r, values[0]); err != nil {
-			return Request{}, err
+		if err != nil {
+			faults = append(faults, err)
 		}
 	}
-	if err := r.combine(); err != nil {
-		return Request{}, err
+	if len(faults) == 0 {
+		if err := r.combine(); err != nil {
+			faults = append(faults, err)
+		}
 	}
-	return r.request, nil
+	return r.request, faults
 }
 
 // checkNames refuses names that are not in the table.
-func checkNames(query url.Values) error {
+func checkNames(query url.Values) (faults []error) {
 	table := parameters()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.ContainsFunc(table, func(p parameter) bool { return p.Name == name }) {
@@ -46,10 +66,10 @@ func checkNames(query url.Values) error {
 			if near := nearest(name); near != "" {
 				hint = "; the nearest one is " + near + "."
 			}
-			return Errorf(CodeInvalidParameter, "%s is not a known parameter%s", quote(name), hint).About(truncate(name, 100))
+			faults = append(faults, Errorf(CodeInvalidParameter, "%s is not a known parameter%s", quote(name), hint).About(truncate(name, 100)))
 		}
 	}
-	return nil
+	return faults
 }
 
 // reader reads values into a request. name is the parameter being read.

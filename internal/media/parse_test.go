@@ -164,6 +164,27 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestFaultsAreAllThereAre(t *testing.T) {
+	values, err := url.ParseQuery("sizs=1x1&fit=cvoer&quality=600&lossless&format=jpeg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var params []string
+	for _, err := range media.Faults(values, media.DefaultLimits()) {
+		var fault *media.Error
+		if !errors.As(err, &fault) {
+			t.Fatal(err)
+		}
+		params = append(params, fault.Param)
+	}
+	if diff := cmp.Diff([]string{"sizs", "fit", "quality"}, params); diff != "" {
+		t.Errorf("parameters at fault (-want +got):\n%s", diff)
+	}
+	if got := media.Faults(url.Values{"fit": {"cover"}}, media.DefaultLimits()); len(got) != 0 {
+		t.Errorf("a sound query has faults: %v", got)
+	}
+}
+
 func TestParseHoldsTheConfiguredLimits(t *testing.T) {
 	limits := media.DefaultLimits()
 	limits.OutputSide, limits.Page, limits.Frames, limits.OutputBytes, limits.Outputs = 100, 5, 7, 1000, 1

@@ -1,11 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -90,36 +90,26 @@ func sourceConfig(c settings.Config) source.Config {
 	}
 }
 
+// partNames are the keys of parts that are called otherwise in the settings.
+var partNames = map[string]string{"fetches": "source-fetches"}
+
 // Check finds the faults of settings without starting anything: those of
 // Validate, and those that only the parts know, such as presets that no
 // request could mean. What Validate has named is not told again.
 func Check(c settings.Config) error {
-	own := c.Validate()
+	faults := settings.Faults(c.Validate())
 	told := map[string]bool{}
-	for _, line := range lines(own) {
-		told[faultKey(line)] = true
+	for _, fault := range faults {
+		told[fault.Key] = true
 	}
-	faults := []error{own}
 	parts := errors.Join(sourceConfig(c).Validate(), edgeFaults(c), transformConfig(c, machine.Seen()).Validate())
-	for _, line := range lines(parts) {
-		if !told[faultKey(line)] {
-			faults = append(faults, errors.New(line))
+	for _, fault := range settings.Faults(parts) {
+		fault.Key = cmp.Or(partNames[fault.Key], fault.Key)
+		if !told[fault.Key] {
+			faults = append(faults, fault)
 		}
 	}
-	return errors.Join(faults...)
-}
-
-func lines(err error) []string {
-	if err == nil {
-		return nil
-	}
-	return strings.Split(err.Error(), "\n")
-}
-
-// faultKey is the setting at the head of a fault's line.
-func faultKey(line string) string {
-	key, _, _ := strings.Cut(line, ":")
-	return key
+	return settings.Join(faults)
 }
 
 // Local is the pipeline over files that the user of the command line named.

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,26 +128,49 @@ func validateOrigin(origin string) error {
 }
 
 // parsePresets turns the configured strings into the values they stand for.
+// Each fault is one line that names preset and parameter.
 func parsePresets(presets map[string]string, limits media.Limits) (map[string]url.Values, error) {
 	var errs []error
 	parsed := make(map[string]url.Values, len(presets))
-	for name, text := range presets {
-		values, err := parsePreset(text, limits)
+	for _, name := range slices.Sorted(maps.Keys(presets)) {
+		values, err := parseQuery(strings.TrimPrefix(presets[name], "?"))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("presets: %s: %w", name, err))
+			errs = append(errs, presetFault(name, err))
+			continue
+		}
+		for _, fault := range presetFaults(values, limits) {
+			errs = append(errs, presetFault(name, fault))
 		}
 		parsed[name] = values
 	}
 	return parsed, errors.Join(errs...)
 }
 
-func parsePreset(text string, limits media.Limits) (url.Values, error) {
-	values, err := parseQuery(strings.TrimPrefix(text, "?"))
-	if err != nil {
-		return nil, err
+// edgeNames are the parameters that only a URL has.
+var edgeNames = []string{"image_url", "preset", "expires", "signature"}
+
+func presetFaults(values url.Values, limits media.Limits) (faults []error) {
+	own := maps.Clone(values)
+	for _, name := range edgeNames {
+		if values.Has(name) {
+			faults = append(faults, invalid(name, "%s: stands in the URL, never in a preset.", name))
+			delete(own, name)
+		}
 	}
-	if _, err := media.Parse(values, limits); err != nil {
-		return nil, err
+	return append(faults, media.Faults(own, limits)...)
+}
+
+// presetFault words a fault of a request as one of the settings: what the
+// operator wrote leads, and the code, which is for clients, is left out.
+func presetFault(name string, err error) error {
+	key, what := "presets."+name, err.Error()
+	var fault *media.Error
+	if errors.As(err, &fault) {
+		what = strings.TrimSuffix(fault.Detail, ".")
+		if fault.Param != "" {
+			key += "." + fault.Param
+			what = strings.TrimPrefix(what, fault.Param+": ")
+		}
 	}
-	return values, nil
+	return fmt.Errorf("%s: %s", key, what)
 }

@@ -141,15 +141,18 @@ func TestConfigFaultsAreAllNamed(t *testing.T) {
 	cfg.MaxURL, cfg.MaxAge, cfg.ErrorMaxAge, cfg.StallTimeout = 1, -1, -1, 0
 	cfg.Keys = [][]byte{[]byte("short")}
 	cfg.AllowOrigin = "example.com/path"
-	cfg.Presets = map[string]string{"bad": "quality=500", "unsafe": "image_url=x"}
+	cfg.Presets = map[string]string{"bad": "quality=500&sizs=1x1", "unsafe": "image_url=x", "broken": "a=%zz"}
 	err := cfg.Validate()
 	if err == nil {
 		t.Fatal("nothing is wrong")
 	}
-	for _, key := range []string{"max-url-bytes", "cache-max-age", "error-max-age", "stall-timeout", "signature-keys", "cors-origin", "presets: bad", "presets: unsafe"} {
+	for _, key := range []string{"max-url-bytes", "cache-max-age", "error-max-age", "stall-timeout", "signature-keys", "cors-origin", "presets.bad.quality: ", "presets.bad.sizs: ", "presets.unsafe.image_url: ", "presets.broken: "} {
 		if !strings.Contains(err.Error(), key) {
 			t.Errorf("%s is not named in %v", key, err)
 		}
+	}
+	if strings.Contains(err.Error(), "invalid-parameter") {
+		t.Errorf("a code of answers is told to an operator: %v", err)
 	}
 	cfg = httpapi.DefaultConfig()
 	cfg.PresetsOnly = true

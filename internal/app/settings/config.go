@@ -25,6 +25,7 @@ type Groups struct {
 	Signing   `group:"Signatures and presets"`
 	Delivery  `group:"Delivery"`
 	Limits    `group:"Limits of one request"`
+	Requests  `group:"Limits of one request"`
 	Work      `group:"Work and memory"`
 	Waiting   `group:"Work and memory"`
 	Observing `group:"Logs and traces"`
@@ -102,7 +103,11 @@ type Limits struct {
 	MaxMetadataBytes Bytes         `name:"max-metadata-bytes" default:"16MiB" placeholder:"SIZE" help:"One block of metadata once inflated."`
 	MaxPage          int           `name:"max-page" default:"1000" placeholder:"N" help:"Highest page of a document."`
 	AllowPDF         bool          `name:"allow-pdf" help:"Read PDF originals. Only for sources you trust: a page can keep its decoder busy for minutes, and nothing stops it."`
-	MaxURLBytes      int           `name:"max-url-bytes" default:"8192" placeholder:"N" help:"Path and query of a request."`
+}
+
+// Requests bound a request itself, whatever it asks for.
+type Requests struct {
+	MaxURLBytes int `name:"max-url-bytes" default:"8192" placeholder:"N" help:"Path and query of a request."`
 }
 
 // Work says how much is done at once.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,16 +44,18 @@ func findFile(named, byEnvironment string) (string, error) {
 }
 
 // readFile takes every key of the file at path and answers all its faults.
-func (l *Loaded) readFile(path string) []error {
+// origin is where the path itself was given.
+func (l *Loaded) readFile(path, origin string) []error {
 	source, err := readBounded(path)
 	if err != nil {
-		return []error{fmt.Errorf("read settings: %w", err)}
+		return []error{&Error{Key: "config", What: fmt.Sprintf("%q %s", path, cmp.Or(unreadable(path, false), err.Error())), Origin: origin}}
 	}
 	values := map[string]any{}
 	if _, err := toml.Decode(source, &values); err != nil {
 		return []error{syntaxFault(path, err)}
 	}
 	lines := keyLines(source)
+	l.at = place{path, lines}
 	keys := make([]string, 0, len(values))
 	for key := range values {
 		keys = append(keys, key)
@@ -60,7 +63,7 @@ func (l *Loaded) readFile(path string) []error {
 	slices.SortFunc(keys, func(a, b string) int { return lines[a] - lines[b] })
 	var faults []error
 	for _, key := range keys {
-		faults = append(faults, l.readKey(key, values[key], place{path, lines})...)
+		faults = append(faults, l.readKey(key, values[key])...)
 	}
 	return faults
 }
@@ -73,7 +76,7 @@ func readBounded(path string) (string, error) {
 	defer func() { _ = file.Close() }()
 	source, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(source) > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxFile)
+		err = fmt.Errorf("has more than %d bytes", maxFile)
 	}
 	return string(source), err
 }
@@ -91,16 +94,27 @@ type place struct {
 	lines map[string]int
 }
 
+// of is the line of key, or of the table it stands in.
 func (p place) of(key string) string {
-	if line := p.lines[key]; line > 0 {
-		return p.path + " line " + strconv.Itoa(line)
+	for {
+		if line := p.lines[key]; line > 0 {
+			return p.path + " line " + strconv.Itoa(line)
+		}
+		dot := strings.LastIndexByte(key, '.')
+		if dot < 0 {
+			return p.path
+		}
+		key = key[:dot]
 	}
-	return p.path
 }
 
-func (l *Loaded) readKey(key string, value any, at place) []error {
+func (p place) fault(key, format string, args ...any) *Error {
+	return &Error{Key: key, What: fmt.Sprintf(format, args...), Origin: p.of(key)}
+}
+
+func (l *Loaded) readKey(key string, value any) []error {
 	if key == presetsTable {
-		return l.readPresets(value, at)
+		return l.readPresets(value)
 	}
 	all := All()
 	index := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
@@ -109,18 +123,19 @@ func (l *Loaded) readKey(key string, value any, at place) []error {
 		for _, s := range all {
 			known = append(known, s.Key)
 		}
-		return []error{fmt.Errorf("%s: no such setting%s (%s)", key, nearest(key, known), at.of(key))}
+		return []error{l.at.fault(key, "no such setting%s", nearest(key, known))}
 	}
 	s := all[index]
 	text, ok := s.textOf(value)
-	err := s.fault(value)
+	fault := s.fault(value)
 	if ok {
-		err = s.set(&Config{}, text)
+		fault = s.set(&Config{}, text)
 	}
-	if err != nil {
-		return []error{fmt.Errorf("%w (%s)", err, at.of(key))}
+	if fault != nil {
+		fault.Origin = l.at.of(key)
+		return []error{fault}
 	}
-	l.values[key] = layered{text, at.of(key)}
+	l.values[key] = layered{text, l.at.of(key)}
 	return nil
 }
 
@@ -162,24 +177,25 @@ func listOf(value any) (list []string, ok bool) {
 }
 
 // readPresets turns each table under presets into a query.
-func (l *Loaded) readPresets(value any, at place) []error {
+func (l *Loaded) readPresets(value any) []error {
 	tables, ok := value.(map[string]any)
 	if !ok {
-		return []error{fmt.Errorf("presets: must hold tables such as [presets.card] (%s)", at.of(presetsTable))}
+		return []error{l.at.fault(presetsTable, "must hold tables such as [presets.card]")}
 	}
 	var faults []error
 	for name, table := range tables {
 		path := presetsTable + "." + name
 		parameters, ok := table.(map[string]any)
 		if !ok {
-			faults = append(faults, fmt.Errorf("%s: must be a table of parameters (%s)", path, at.of(path)))
+			faults = append(faults, l.at.fault(path, "must be a table of parameters"))
 			continue
 		}
 		query := url.Values{}
 		for key, value := range parameters {
 			text, ok := parameterText(value)
 			if !ok {
-				faults = append(faults, fmt.Errorf("%s.%s: must be a text, a number, true or false (%s)", path, key, at.of(path+"."+key)))
+				faults = append(faults, l.at.fault(path+"."+key, "must be a text, a number, true or false"))
+				continue
 			}
 			query.Set(key, text)
 		}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,8 @@ import (
 // minKey is the shortest signing key taken: 128 bits.
 const minKey = 16
 
+const keyFile = "signature-key-file"
+
 // Keys are the signing keys of the file and of signature-keys, in that order.
 // The first signs; all of them verify, so that keys can be changed without a
 // moment in which URLs fail.
@@ -20,18 +23,19 @@ func (s Signing) Keys() ([][]byte, error) {
 	if s.SignatureKeyFile != "" {
 		content, err := os.ReadFile(s.SignatureKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("signature-key-file: %q is not a file that can be read", s.SignatureKeyFile)
+			why := cmp.Or(unreadable(s.SignatureKeyFile, false), reason(err))
+			return nil, &Error{Key: keyFile, What: fmt.Sprintf("%q %s", s.SignatureKeyFile, why)}
 		}
 		if keys, err = ParseKeys(strings.Split(string(content), "\n")); err != nil {
-			return nil, fmt.Errorf("signature-key-file: %w", err)
+			return nil, &Error{Key: keyFile, What: err.Error()}
 		}
 		if len(keys) == 0 {
-			return nil, errors.New("signature-key-file: holds no key; write one a line")
+			return nil, &Error{Key: keyFile, What: "holds no key; write one a line"}
 		}
 	}
 	more, err := ParseKeys(s.SignatureKeys)
 	if err != nil {
-		return nil, fmt.Errorf("signature-keys: %w", err)
+		return nil, &Error{Key: "signature-keys", What: err.Error()}
 	}
 	return append(keys, more...), nil
 }

@@ -18,6 +18,7 @@ type Loaded struct {
 	Warnings []string
 	values   map[string]layered
 	presets  map[string]string
+	at       place // of the file's keys
 }
 
 // layered is the winning text of one setting and where it stands.
@@ -39,7 +40,11 @@ func Load(environ []string, path string) (*Loaded, error) {
 	var faults []error
 	if file != "" {
 		loaded.Path = file
-		faults = append(faults, loaded.readFile(file)...)
+		origin := ""
+		if path == "" && file == variables[envPrefix+"CONFIG"] {
+			origin = "environment " + envPrefix + "CONFIG"
+		}
+		faults = append(faults, loaded.readFile(file, origin)...)
 	}
 	faults = append(faults, loaded.readEnvironment(variables)...)
 	return loaded, errors.Join(faults...)
@@ -74,11 +79,13 @@ func (l *Loaded) readEnvironment(variables map[string]string) []error {
 		if s.List {
 			text = splitList(value)
 		}
-		if err := s.set(&Config{}, text); err != nil {
-			faults = append(faults, fmt.Errorf("%w (environment %s)", err, s.Env()))
+		origin := "environment " + s.Env()
+		if fault := s.set(&Config{}, text); fault != nil {
+			fault.Origin = origin
+			faults = append(faults, fault)
 			continue
 		}
-		l.values[s.Key] = layered{text, "environment " + s.Env()}
+		l.values[s.Key] = layered{text, origin}
 	}
 	l.warnUnknown(variables, known)
 	return faults

@@ -104,7 +104,7 @@ func shortDuration(d time.Duration) string {
 
 // set reads text into the setting's field of c. Lists take every element of
 // text, all other kinds its only one. The fault does not repeat a secret.
-func (s Setting) set(c *Config, text []string) error {
+func (s Setting) set(c *Config, text []string) *Error {
 	target := reflect.ValueOf(&c.Groups).Elem().FieldByIndex(s.index)
 	if s.List {
 		target.Set(reflect.ValueOf(text))
@@ -125,14 +125,14 @@ func (s Setting) inEnum(text string) bool {
 	return len(s.enum) == 0
 }
 
-func (s Setting) fault(value any) error {
+func (s Setting) fault(value any) *Error {
 	if text, ok := value.(string); ok {
 		value = strconv.Quote(text) // tells "4" from 4, and shows an empty one
 	}
 	if s.Secret {
 		value = "its value"
 	}
-	return fmt.Errorf("%s: %v is not allowed; it must be %s", s.Key, value, s.Allowed)
+	return &Error{Key: s.Key, What: fmt.Sprintf("%v is not allowed; it must be %s", value, s.Allowed)}
 }
 
 func parse(target reflect.Value, text string) error {

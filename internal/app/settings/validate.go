@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -15,7 +16,7 @@ import (
 type faults struct{ list []error }
 
 func (f *faults) add(key, format string, args ...any) {
-	f.list = append(f.list, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	f.list = append(f.list, &Error{Key: key, What: fmt.Sprintf(format, args...)})
 }
 
 func (f *faults) within(key string, value, low, high int64) {
@@ -144,13 +145,46 @@ func (f *faults) webAddress(key, value string) {
 }
 
 func (f *faults) folder(key, path string) {
-	if facts, err := os.Stat(path); err != nil || !facts.IsDir() {
-		f.add(key, "%q is not a folder that can be read", path)
+	if why := unreadable(path, true); why != "" {
+		f.add(key, "%q %s", path, why)
 	}
 }
 
 func (f *faults) file(key, path string) {
-	if facts, err := os.Stat(path); err != nil || facts.IsDir() {
-		f.add(key, "%q is not a file that can be read", path)
+	if why := unreadable(path, false); why != "" {
+		f.add(key, "%q %s", path, why)
 	}
+}
+
+// unreadable ends the sentence about a path that cannot be used; it is empty
+// when nothing stands in the way. Only files and folders are opened, since a
+// pipe would block or lose its bytes.
+func unreadable(path string, folder bool) string {
+	facts, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return reason(err)
+	case facts.IsDir() && !folder:
+		return "is a folder and not a file"
+	case !facts.IsDir() && folder:
+		return "is a file and not a folder"
+	case !facts.IsDir() && !facts.Mode().IsRegular():
+		return ""
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		return reason(err)
+	}
+	_ = opened.Close() // nothing was written
+	return ""
+}
+
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case errors.Is(err, fs.ErrPermission):
+		return "may not be read by the user that runs this"
+	}
+	return "cannot be read"
 }

@@ -66,6 +66,37 @@ func TestValidateJoinsAllFaults(t *testing.T) {
 	}
 }
 
+func TestWhatKeepsAPathFromBeingUsedIsTold(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(*settings.Config)
+		want   string
+	}{
+		{"a file that is missing", func(c *settings.Config) { c.TLSCert, c.TLSKey = file+"?", file }, `tls-cert: "` + file + `?" does not exist`},
+		{"a folder for a file", func(c *settings.Config) { c.TLSCert, c.TLSKey = folder, file }, `tls-cert: "` + folder + `" is a folder and not a file`},
+		{"a folder that is missing", func(c *settings.Config) { c.SourceRoot = folder + "?" }, `source-root: "` + folder + `?" does not exist`},
+		{"a file for a folder", func(c *settings.Config) { c.SourceRoot = file }, `source-root: "` + file + `" is a file and not a folder`},
+		{"a path below a file", func(c *settings.Config) { c.SpoolDir = file + "/x" }, `spool-dir: "` + file + `/x" cannot be read`},
+		{"a folder for a file of keys", func(c *settings.Config) { c.SignatureKeyFile = folder }, `signature-key-file: "` + folder + `" is a folder and not a file`},
+		{"a missing file of keys", func(c *settings.Config) { c.SignatureKeyFile = file + "?" }, `signature-key-file: "` + file + `?" does not exist`},
+		{"a file of keys without keys", func(c *settings.Config) { c.SignatureKeyFile = file }, `signature-key-file: holds no key; write one a line`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config := settings.Defaults()
+			test.change(&config)
+			if err := config.Validate(); err == nil || err.Error() != test.want {
+				t.Errorf("fault = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
 func TestKeysAreReadFromTheFileAndTheSetting(t *testing.T) {
 	raw := "a raw key of many bytes"
 	path := filepath.Join(t.TempDir(), "keys")

@@ -258,8 +258,10 @@ func TestRunFailsOnWhatItCannotBuild(t *testing.T) {
 		change func(*app.Config)
 		want   string
 	}{
-		{"a taken port", func(c *app.Config) { c.Listen = taken.Addr().String() }, "listen on"},
-		{"a taken port for operators", func(c *app.Config) { c.AdminListen = taken.Addr().String() }, "listen on"},
+		{"a taken port", func(c *app.Config) { c.Listen = taken.Addr().String() }, "listen: " + taken.Addr().String() + " is already in use"},
+		{"a taken port for operators", func(c *app.Config) { c.AdminListen = taken.Addr().String() }, "admin-listen: "},
+		{"an address of another machine", func(c *app.Config) { c.Listen = "192.0.2.1:0" }, "listen: 192.0.2.1:0 is not an address of this machine"},
+		{"a host that is none", func(c *app.Config) { c.Listen = "no.such.host.invalid:0" }, "listen: cannot listen on no.such.host.invalid:0"},
 		{"a certificate that is none", func(c *app.Config) { c.TLSCert, c.TLSKey = notPEM, notPEM }, "load certificate"},
 		{"a root that is gone", func(c *app.Config) { c.SourceRoot = filepath.Join(folder, "gone") }, "open sources"},
 		{"a spool folder that is gone", func(c *app.Config) { c.SpoolDir = filepath.Join(folder, "gone") }, "make spools"},

@@ -108,14 +108,14 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	if err != nil {
 		return err
 	}
-	if p.public, err = openDoor(ctx, p.cfg.Listen, p.cfg, edge.Public(), p.log); err != nil {
+	if p.public, err = openDoor(ctx, "listen", p.cfg.Listen, p.cfg, edge.Public(), p.log); err != nil {
 		return err
 	}
 	if p.cfg.TLSCert != "" {
 		err = p.public.secureWith(p.cfg.TLSCert, p.cfg.TLSKey)
 	}
 	if err == nil && p.cfg.AdminListen != "" {
-		p.admin, err = openDoor(ctx, p.cfg.AdminListen, p.cfg, edge.Admin(), p.log)
+		p.admin, err = openDoor(ctx, "admin-listen", p.cfg.AdminListen, p.cfg, edge.Admin(), p.log)
 	}
 	if err != nil {
 		p.close(ctx)

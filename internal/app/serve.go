@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -24,13 +25,30 @@ type door struct {
 	secure   bool
 }
 
-// openDoor begins to listen; connections wait until serve is called.
-func openDoor(ctx context.Context, address string, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
+// openDoor begins to listen on the address of the setting called key;
+// connections wait until serve is called.
+func openDoor(ctx context.Context, key, address string, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+		return nil, listenFault(key, address, err)
 	}
 	return &door{server: newServer(c, handler, log), listener: listener}, nil
+}
+
+// listenFault names the setting; the system's error says the address again.
+func listenFault(key, address string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s: %s is already in use; stop what uses it, or choose another port", key, address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s: %s is not an address of this machine", key, address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s: %s is not for this user to listen on; ports below 1024 take a privilege", key, address)
+	}
+	if operation, ok := errors.AsType[*net.OpError](err); ok {
+		err = operation.Err
+	}
+	return fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
 }
 
 // secureWith loads a certificate; the door then speaks HTTP/2 as well.

@@ -252,6 +252,15 @@ func TestConvertTakesPresetsLimitsAndOtherParameters(t *testing.T) {
 	}
 }
 
+func TestConvertRefusesAPresetWithFaults(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	settings := put(t, in, "my.toml", []byte("[presets.small]\nsizes = \"30\"\n"))
+	r := run(t, nil, "convert", "--config", settings, "--preset", "small", put(t, in, "a.jpg", jpeg(90, 60)), "-o", out)
+	if r.code != 1 || !strings.Contains(r.stderr, `presets.small.sizes: "30" is not a size`) || !strings.Contains(r.stderr, "("+settings+" line 2)") {
+		t.Errorf("result = %+v, want exit code 1 and the line", r)
+	}
+}
+
 func TestConvertFaultsOfTheCommandLine(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	a := put(t, in, "a.jpg", jpeg(90, 60))
@@ -263,11 +272,12 @@ func TestConvertFaultsOfTheCommandLine(t *testing.T) {
 	}{
 		{"no file is a mistake of use", []string{"-o", out}, 2, "<in>"},
 		{"no folder for results is a mistake of use", []string{a}, 2, "--out"},
-		{"a parameter out of range names itself", []string{a, "-o", out, "--quality", "900"}, 1, "quality"},
-		{"an unknown parameter names the nearest", []string{a, "-o", out, "--set", "qualiti=1"}, 1, "quality"},
-		{"a pair without a value is refused", []string{a, "-o", out, "--set", "quality"}, 1, "KEY=VALUE"},
-		{"a size given twice is refused", []string{a, "-o", out, "--sizes", "30x0,30x0"}, 1, "twice"},
-		{"a preset that is not there is refused", []string{a, "-o", out, "--preset", "x"}, 1, "no such preset"},
+		{"a parameter out of range names itself", []string{a, "-o", out, "--quality", "900"}, 2, `--quality: "900" is not a whole number from 1 to 100`},
+		{"all parameters at fault are told", []string{a, "-o", out, "--quality", "900", "--format", "wepb"}, 2, `--format: "wepb" is none of`},
+		{"an unknown parameter names the nearest", []string{a, "-o", out, "--set", "qualiti=1"}, 2, `--set qualiti: "qualiti" is not a known parameter; the nearest one is quality`},
+		{"a pair without a value is refused", []string{a, "-o", out, "--set", "quality"}, 2, "KEY=VALUE"},
+		{"a size given twice is refused", []string{a, "-o", out, "--sizes", "30x0,30x0"}, 2, "twice"},
+		{"a preset that is not there is refused", []string{a, "-o", out, "--preset", "x"}, 2, "no preset"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -175,8 +175,9 @@ func TestATakenPortIsAClearFailure(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	r := run(t, nil, "serve", "--listen", taken.Addr().String())
-	if r.code != 1 || !strings.Contains(r.stderr, taken.Addr().String()) || !strings.Contains(r.stderr, "in use") {
-		t.Errorf("result = %+v, want exit code 1 and the address", r)
+	want := "spillway: listen: " + taken.Addr().String() + " is already in use; stop what uses it, or choose another port\n"
+	if r.code != 1 || r.stderr != want {
+		t.Errorf("result = %+v, want exit code 1 and %q", r, want)
 	}
 }
 

@@ -31,20 +31,24 @@ type effective struct {
 
 // Run lists every fault and fails, or prints every setting.
 func (c *checkCommand) Run(s *session) error {
-	path := c.Path
-	if path == "" {
-		path = c.ConfigFile
+	path, given := c.Path, map[string]string{}
+	switch {
+	case path != "":
+		given["config"] = "argument PATH"
+	case c.ConfigFile != "":
+		path, given["config"] = c.ConfigFile, "flag --config"
 	}
 	loaded, err := settings.Load(s.Environ, path)
 	if loaded == nil {
 		return err
 	}
+	below := layers{loaded: loaded, given: given}
 	for _, warning := range loaded.Warnings {
 		_, _ = fmt.Fprintln(s.Stderr, "spillway: warning:", warning)
 	}
 	config := loaded.Config()
 	if err := errors.Join(err, app.Check(config)); err != nil {
-		return err
+		return below.locate(err)
 	}
 	if c.JSON {
 		return writeJSON(s.Stdout, checkReport{loaded.Path, list(loaded, config), config.Presets})

@@ -126,38 +126,70 @@ func (c *convertCommand) convertAll(ctx context.Context, with *converter, work [
 func (c *convertCommand) config() (settings.Config, error) {
 	config := c.loaded.Config()
 	config.Work, config.Spooling, config.Limits = c.Work, c.Spooling, c.Limits
-	return config, config.Validate()
+	return config, c.locate(app.Check(config))
 }
 
-// request is what to make of every file.
+// request is what to make of every file: a preset, flags over it, and --set
+// over those.
 func (c *convertCommand) request(config settings.Config) (media.Request, error) {
-	query := url.Values{}
-	if c.Preset != "" {
-		preset, ok := config.Presets[c.Preset]
-		if !ok {
-			return media.Request{}, fmt.Errorf("--preset %s: the settings have no such preset", c.Preset)
-		}
-		values, err := url.ParseQuery(preset)
-		if err != nil {
-			return media.Request{}, fmt.Errorf("read preset %s: %w", c.Preset, err)
-		}
-		query = values
+	query, err := c.preset(config)
+	if err != nil {
+		return media.Request{}, err
+	}
+	givenBy := map[string]string{}
+	for name := range query {
+		givenBy[name] = "--preset " + c.Preset + ": " + name
 	}
 	for name, values := range c.Picture.query() {
-		query[name] = values
+		query[name], givenBy[name] = values, "--"+strings.ReplaceAll(name, "_", "-")
 	}
 	for _, pair := range c.Set {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return media.Request{}, fmt.Errorf("--set %s: write KEY=VALUE", pair)
+			return media.Request{}, usagef("--set %s: write KEY=VALUE", pair)
 		}
 		query.Set(name, value)
+		givenBy[name] = "--set " + name
+	}
+	var faults []error
+	for _, fault := range media.Faults(query, config.Media()) {
+		faults = append(faults, flagFault(fault, givenBy))
+	}
+	if len(faults) > 0 {
+		return media.Request{}, usageError{errors.Join(faults...)}
 	}
 	request, err := media.Parse(query, config.Media())
 	if err != nil {
-		return media.Request{}, errors.New(explain(err))
+		return media.Request{}, err
 	}
 	return request, sizesOnce(request.Sizes)
+}
+
+// preset is the parameters to start from. Each alone is sound: config has
+// checked the settings.
+func (c *convertCommand) preset(config settings.Config) (url.Values, error) {
+	if c.Preset == "" {
+		return url.Values{}, nil
+	}
+	preset, ok := config.Presets[c.Preset]
+	if !ok {
+		return nil, usagef("--preset: the settings have no preset %q", c.Preset)
+	}
+	values, err := url.ParseQuery(preset)
+	if err != nil {
+		return nil, fmt.Errorf("read preset %s: %w", c.Preset, err)
+	}
+	return values, nil
+}
+
+// flagFault words a fault of a parameter as one of what gave it.
+func flagFault(err error, givenBy map[string]string) error {
+	fault, ok := errors.AsType[*media.Error](err)
+	if !ok || givenBy[fault.Param] == "" {
+		return errors.New(explain(err))
+	}
+	what := strings.TrimSuffix(strings.TrimPrefix(fault.Detail, fault.Param+": "), ".")
+	return fmt.Errorf("%s: %s", givenBy[fault.Param], what)
 }
 
 // sizesOnce refuses a size given twice, whose results would have one name.
@@ -165,7 +197,7 @@ func sizesOnce(sizes []media.Size) error {
 	seen := map[media.Size]bool{}
 	for _, size := range sizes {
 		if seen[size] {
-			return fmt.Errorf("--sizes: %dx%d is given twice", size.Width, size.Height)
+			return usagef("--sizes: %dx%d is given twice", size.Width, size.Height)
 		}
 		seen[size] = true
 	}

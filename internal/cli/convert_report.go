@@ -56,6 +56,34 @@ type summary struct {
 	Seconds float64 `json:"seconds"`
 }
 
+// String is one line for a person.
+func (s summary) String() string {
+	text := fmt.Sprintf("%d of %s converted, %d failed", s.OK, count(s.Files, "file"), s.Failed)
+	if s.Results > 0 {
+		text += fmt.Sprintf(": %s, %s", count(s.Results, "result"), sizeText(s.Bytes))
+	}
+	return text + fmt.Sprintf(", %.1f s", s.Seconds)
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// sizeText writes a size with one digit after the point.
+func sizeText(bytes int64) string {
+	if bytes < 1024 {
+		return count(int(bytes), "byte")
+	}
+	size, units := float64(bytes)/1024, "KMGT"
+	for size >= 1024 && len(units) > 1 {
+		size, units = size/1024, units[1:]
+	}
+	return fmt.Sprintf("%.1f %ciB", size, units[0])
+}
+
 // report tells of files as they are done: a bar on a terminal, JSON lines
 // when asked for, otherwise the faults and the end only.
 type report struct {
@@ -130,8 +158,7 @@ func (r *report) close(ctx context.Context) error {
 	if r.json {
 		_ = json.NewEncoder(r.out).Encode(map[string]summary{"summary": r.total})
 	} else {
-		_, _ = fmt.Fprintf(r.out, "%d of %d files converted, %d failed: %d results, %s, %.1f s\n", r.total.OK,
-			r.total.Files, r.total.Failed, r.total.Results, decor.SizeB1024(r.total.Bytes), r.total.Seconds)
+		_, _ = fmt.Fprintln(r.out, r.total)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("convert: %w", context.Canceled)

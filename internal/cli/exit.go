@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
@@ -12,13 +13,24 @@ import (
 // The exit codes of every command.
 const (
 	exitOK      = 0
-	exitFailure = 1 // the work, or some of it, failed; settings with faults
-	exitUsage   = 2 // the command line is wrong
+	exitFailure = 1 // the work failed, or a value of the file or the environment
+	exitUsage   = 2 // the command line is wrong, or a value on it
 	exitSignal  = 128
 )
 
 // errSilent is a failure whose story the command has already told.
 var errSilent = errors.New("failed")
+
+// usageError is a fault of what stands on the command line.
+type usageError struct{ error }
+
+// Unwrap gives the fault itself.
+func (u usageError) Unwrap() error { return u.error }
+
+// usagef makes one.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
 
 // InterruptedError is the cause of a context that a signal ended.
 type InterruptedError struct{ Signal os.Signal }
@@ -48,6 +60,9 @@ func exitCode(ctx context.Context, err error) int {
 // isUsage tells a mistake on the command line from a fault in settings, which
 // kong hands on in the same type but with the exit code of a failure.
 func isUsage(err error) bool {
+	if _, ok := errors.AsType[usageError](err); ok {
+		return true
+	}
 	parse, ok := errors.AsType[*kong.ParseError](err)
 	return ok && parse.ExitCode() != exitFailure
 }

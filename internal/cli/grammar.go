@@ -22,12 +22,15 @@ type grammar struct {
 	Config  configCommand  `cmd:"" help:"Work with settings."`
 	Doctor  doctorCommand  `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
 	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
+
+	AskVersion versionFlag `name:"version" help:"Print the version, as the command does."`
 }
 
 // layers are the file and the environment below a command's flags.
 type layers struct {
-	ConfigFile string           `name:"config" placeholder:"FILE" help:"File of settings; otherwise SPILLWAY_CONFIG, ./spillway.toml or /etc/spillway/spillway.toml."`
-	loaded     *settings.Loaded `kong:"-"`
+	ConfigFile string            `name:"config" placeholder:"FILE" help:"File of settings; otherwise SPILLWAY_CONFIG, ./spillway.toml or /etc/spillway/spillway.toml."`
+	loaded     *settings.Loaded  `kong:"-"`
+	given      map[string]string `kong:"-"` // origins of what the command line gives
 }
 
 // BeforeResolve reads the layers once kong knows the command and its flags,
@@ -39,15 +42,31 @@ func (l *layers) BeforeResolve(command *kong.Context, s *session) error {
 			path, _ = command.FlagValue(flag).(string)
 		}
 	}
+	l.given = given(command)
 	loaded, err := settings.Load(s.Environ, path)
-	if err != nil {
+	if loaded == nil {
 		return err
 	}
 	l.loaded = loaded
+	if err != nil {
+		return l.locate(err)
+	}
 	command.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		return resolve(loaded, flag), nil
 	}))
 	return nil
+}
+
+// locate tells of faults where the values come from. It is a mistake of use
+// when one of them stands on the command line.
+func (l *layers) locate(err error) error {
+	located := l.loaded.Locate(err, l.given)
+	for _, fault := range settings.Faults(located) {
+		if l.given[fault.Key] != "" {
+			return usageError{located}
+		}
+	}
+	return located
 }
 
 // resolve gives kong the layers' value of a flag. No flag that is not a
@@ -78,6 +97,7 @@ func newParser(s *session, g *grammar, exit func(int)) (*kong.Kong, error) {
 			Compact: true, FlagsLast: true, WrapUpperBound: 100,
 		}),
 		kong.ValueFormatter(helpText),
+		kong.PostBuild(wordFlags),
 		kong.ExplicitGroups(groupTitles()),
 	)
 }

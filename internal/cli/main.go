@@ -55,20 +55,42 @@ func run(ctx context.Context, s *session, args []string) error {
 		return nil
 	}
 	if err != nil {
-		return hint(err)
+		return explainUse(s, err)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	return command.Run()
+	return hint(command.Run(), command)
+}
+
+// explainUse tells where help is. Who named no command is shown it at once.
+func explainUse(s *session, err error) error {
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || parse.Context == nil {
+		return err
+	}
+	if parse.Context.Error == nil && unfinished(parse.Context) {
+		parse.Context.Stdout = s.Stderr
+		return usageError{errors.Join(errSilent, parse.Context.PrintUsage(false))}
+	}
+	return hint(err, parse.Context)
+}
+
+// unfinished tells whether a command is still to be named.
+func unfinished(command *kong.Context) bool {
+	last := command.Selected()
+	if last == nil {
+		last = command.Model.Node
+	}
+	return len(last.Children) > 0
 }
 
 // hint tells where help is, for mistakes on the command line only.
-func hint(err error) error {
+func hint(err error, command *kong.Context) error {
 	if !isUsage(err) {
 		return err
 	}
 	path := "spillway"
-	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
-		path = parse.Context.Selected().FullPath()
+	if command.Selected() != nil {
+		path = command.Selected().FullPath()
 	}
 	return fmt.Errorf("%w\nsee %s --help", err, path)
 }

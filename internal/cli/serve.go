@@ -32,7 +32,7 @@ func (c *serveCommand) serve(ctx context.Context, s *session, role app.Role) err
 	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
 	if err := app.Check(config); err != nil {
-		return err
+		return c.locate(err)
 	}
 	log := app.NewLogger(config.Observing, s.Stdout, terminal(s.Stdout))
 	c.warn(log)

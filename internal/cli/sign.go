@@ -39,15 +39,21 @@ func (c *signCommand) Run(s *session) error {
 }
 
 func (c *signCommand) keys() ([][]byte, error) {
-	signing := c.loaded.Config().Signing
 	if c.KeyFile != "" {
-		signing = settings.Signing{SignatureKeyFile: c.KeyFile}
+		keys, err := settings.Signing{SignatureKeyFile: c.KeyFile}.Keys()
+		if fault, ok := errors.AsType[*settings.Error](err); ok {
+			return nil, usagef("--key-file: %s", fault.What)
+		}
+		return keys, err
 	}
-	keys, err := signing.Keys()
-	if err == nil && len(keys) == 0 {
-		err = errors.New("no key to sign with: give --key-file, or signature-key-file in the settings")
+	keys, err := c.loaded.Config().Keys()
+	if err != nil {
+		return nil, c.locate(err)
 	}
-	return keys, err
+	if len(keys) == 0 {
+		return nil, usagef("no key to sign with: give --key-file, or signature-key-file in the settings")
+	}
+	return keys, nil
 }
 
 // splitTarget cuts a whole URL into what stays in front and what is signed.
@@ -58,27 +64,32 @@ func splitTarget(target string) (base, path string, err error) {
 	if scheme := strings.Index(target, "://"); scheme > 0 && !strings.HasPrefix(target, "/") {
 		slash := strings.IndexByte(target[scheme+3:], '/')
 		if slash < 0 {
-			return "", "", fmt.Errorf("%q has no path to sign", target)
+			return "", "", usagef("%q has no path to sign; %s", target, signable)
 		}
 		base, path = target[:scheme+3+slash], target[scheme+3+slash:]
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return "", "", fmt.Errorf("%q does not begin with a slash", target)
+		return "", "", usagef("%q does not begin with a slash; %s", target, signable)
+	case !httpapi.TakesSignature(path):
+		return "", "", usagef("%q needs no signature, as the server answers it without one or not at all; %s", target, signable)
 	case strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' || r == '#' }):
-		return "", "", errors.New("the path holds bytes that a client will encode on the way; percent-encode spaces, # and letters beyond ASCII first")
+		return "", "", usagef("the path holds bytes that a client will encode on the way; percent-encode spaces, # and letters beyond ASCII first")
 	case strings.Contains(path, "?signature=") || strings.Contains(path, "&signature="):
-		return "", "", errors.New("the path has a signature already")
+		return "", "", usagef("the path has a signature already")
 	}
 	return base, path, nil
 }
 
+// signable is what may be signed, to end a sentence.
+const signable = "what is signed is /resize?image_url=…, /info?image_url=… or /assets/KEY, or a whole URL of one of them"
+
 func withExpiry(target string, after time.Duration, now time.Time) (string, error) {
 	if after < time.Second {
-		return "", fmt.Errorf("--expires %s is not a second or more", after)
+		return "", usagef("--expires: %s is not a second or more; give a time such as 1h or 30m", after)
 	}
 	if strings.Contains(target, "?expires=") || strings.Contains(target, "&expires=") {
-		return "", errors.New("the path has an expiry already")
+		return "", usagef("the path has an expiry already")
 	}
 	mark := "?"
 	if strings.Contains(target, "?") {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/spillway-media/spillway/internal/app"
 )
 
@@ -17,6 +19,16 @@ type versionCommand struct {
 type versionReport struct {
 	app.Build
 	Libvips string `json:"libvips"`
+}
+
+// versionFlag is the command as a flag, which people try first.
+type versionFlag bool
+
+// BeforeReset prints the version before anything else is read.
+func (versionFlag) BeforeReset(command *kong.Context, s *session) error {
+	err := (&versionCommand{}).Run(s)
+	command.Exit(exitOK)
+	return err
 }
 
 // Run prints the build.

@@ -30,6 +30,8 @@ type Transformer interface {
 }
 
 const (
+	resizePath     = "/resize"
+	infoPath       = "/info"
 	assetsPrefix   = "/assets/"
 	allowedMethods = "GET, HEAD, OPTIONS"
 )
@@ -84,11 +86,11 @@ func (s *Server) Public() http.Handler {
 		// which would break signatures and keys; these routes are few.
 		path := r.URL.Path
 		switch {
-		case path == "/resize":
+		case path == resizePath:
 			resize.ServeHTTP(w, r)
 		case strings.HasPrefix(path, assetsPrefix):
 			assets.ServeHTTP(w, r)
-		case path == "/info":
+		case path == infoPath:
 			info.ServeHTTP(w, r)
 		case path == "/healthz":
 			health.ServeHTTP(w, r)

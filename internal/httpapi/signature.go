@@ -78,6 +78,12 @@ func namesSignature(query string) bool {
 	return strings.HasPrefix(query, signatureName) || strings.Contains(query, "&"+signatureName)
 }
 
+// TakesSignature tells whether a path and query is of a route that is signed.
+func TakesSignature(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	return path == resizePath || path == infoPath || (strings.HasPrefix(path, assetsPrefix) && path != assetsPrefix)
+}
+
 // checkExpiry reads expires from a query whose signature is right.
 func checkExpiry(signed string, now time.Time) error {
 	_, query, _ := strings.Cut(signed, "?")

@@ -138,32 +138,36 @@ type Config[T any] struct {
 
 const maxClasses = 16
 
+// faults collects what is wrong with a configuration.
+type faults []error
+
+func (f *faults) note(wrong bool, format string, args ...any) {
+	if wrong {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
+}
+
 // Validate joins every fault it finds. Zero values stand for defaults.
 func (c Config[T]) Validate() error {
 	c = c.withDefaults()
-	var faults []error
-	fault := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	fault((c.Handler == nil) == (c.Factory == nil), "Handler, Factory: exactly one must be set")
-	fault(c.MinWorkers < 1, "MinWorkers is %d; it must be at least 1", c.MinWorkers)
-	fault(c.MaxWorkers < c.MinWorkers, "MaxWorkers is %d; it must be at least MinWorkers (%d)", c.MaxWorkers, c.MinWorkers)
-	fault(c.QueueSize < 1 || c.QueueSize > math.MaxInt32, "QueueSize is %d; it must be 1 to %d", c.QueueSize, math.MaxInt32)
-	fault(c.Classes < 1 || c.Classes > maxClasses, "Classes is %d; it must be 1 to %d", c.Classes, maxClasses)
-	fault(c.Ageing < 0, "Ageing is %s; it must not be negative", c.Ageing)
-	fault(c.Signal < WaitTime || c.Signal > QueueLength, "Signal is %s, which does not exist", c.Signal)
-	fault(c.TargetWait < 0, "TargetWait is %s; it must not be negative", c.TargetWait)
-	fault(c.ScaleUpThreshold < 0, "ScaleUpThreshold is %d; it must not be negative", c.ScaleUpThreshold)
-	fault(c.ScaleDownThreshold < 0, "ScaleDownThreshold is %d; it must not be negative", c.ScaleDownThreshold)
-	fault(c.ScaleDownThreshold > c.ScaleUpThreshold+1,
+	var f faults
+	f.note((c.Handler == nil) == (c.Factory == nil), "Handler, Factory: exactly one must be set")
+	f.note(c.MinWorkers < 1, "MinWorkers is %d; it must be at least 1", c.MinWorkers)
+	f.note(c.MaxWorkers < c.MinWorkers, "MaxWorkers is %d; it must be at least MinWorkers (%d)", c.MaxWorkers, c.MinWorkers)
+	f.note(c.QueueSize < 1 || c.QueueSize > math.MaxInt32, "QueueSize is %d; it must be 1 to %d", c.QueueSize, math.MaxInt32)
+	f.note(c.Classes < 1 || c.Classes > maxClasses, "Classes is %d; it must be 1 to %d", c.Classes, maxClasses)
+	f.note(c.Ageing < 0, "Ageing is %s; it must not be negative", c.Ageing)
+	f.note(c.Signal < WaitTime || c.Signal > QueueLength, "Signal is %s, which does not exist", c.Signal)
+	f.note(c.TargetWait < 0, "TargetWait is %s; it must not be negative", c.TargetWait)
+	f.note(c.ScaleUpThreshold < 0, "ScaleUpThreshold is %d; it must not be negative", c.ScaleUpThreshold)
+	f.note(c.ScaleDownThreshold < 0, "ScaleDownThreshold is %d; it must not be negative", c.ScaleDownThreshold)
+	f.note(c.ScaleDownThreshold > c.ScaleUpThreshold+1,
 		"ScaleDownThreshold is %d; above ScaleUpThreshold (%d) the same queue would grow and shrink the pool",
 		c.ScaleDownThreshold, c.ScaleUpThreshold)
-	fault(c.CheckInterval < time.Millisecond, "CheckInterval is %s; it must be at least 1ms", c.CheckInterval)
-	fault(c.RetireGrace < 0, "RetireGrace is %s; it must not be negative", c.RetireGrace)
-	fault(c.GateShare < 1, "GateShare is %d; it must be at least 1", c.GateShare)
-	return errors.Join(faults...)
+	f.note(c.CheckInterval < time.Millisecond, "CheckInterval is %s; it must be at least 1ms", c.CheckInterval)
+	f.note(c.RetireGrace < 0, "RetireGrace is %s; it must not be negative", c.RetireGrace)
+	f.note(c.GateShare < 1, "GateShare is %d; it must be at least 1", c.GateShare)
+	return errors.Join(f...)
 }
 
 // or returns the default where nothing was set.

@@ -23,14 +23,10 @@ type GateConfig struct {
 
 // Validate joins every fault it finds.
 func (c GateConfig) Validate() error {
-	var faults []error
-	if c.Slots < 0 {
-		faults = append(faults, fmt.Errorf("Slots is %d; it must be at least 1, or 0 for the CPU quota", c.Slots))
-	}
-	if c.Memory < 0 {
-		faults = append(faults, fmt.Errorf("Memory is %d; it must not be negative", c.Memory))
-	}
-	return errors.Join(faults...)
+	var f faults
+	f.note(c.Slots < 0, "Slots is %d; it must be at least 1, or 0 for the CPU quota", c.Slots)
+	f.note(c.Memory < 0, "Memory is %d; it must be at least 1, or 0 for no limit", c.Memory)
+	return errors.Join(f...)
 }
 
 // Gate rations CPU slots and memory among the pools that share it. A job asks

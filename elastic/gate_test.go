@@ -3,7 +3,7 @@ package elastic_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,18 +21,28 @@ func newGate(t *testing.T, cfg elastic.GateConfig) *elastic.Gate {
 }
 
 // peak keeps the highest value of a counter.
-type peak struct{ now, most atomic.Int64 }
+type peak struct {
+	mu        sync.Mutex
+	now, most int
+}
 
-func (p *peak) add(n int64) {
-	now := p.now.Add(n)
-	for most := p.most.Load(); now > most && !p.most.CompareAndSwap(most, now); most = p.most.Load() {
-	}
+func (p *peak) add(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now += n
+	p.most = max(p.most, p.now)
+}
+
+func (p *peak) highest() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
 }
 
 // onCPU is a job that fetches first, then works for that long.
 func onCPU(work time.Duration, bytes int64, p *peak) job {
 	return func(ctx context.Context) error {
-		time.Sleep(20 * time.Millisecond)
+		pass(20 * time.Millisecond)
 		leave, err := elastic.EnterCPU(ctx, bytes)
 		if err != nil {
 			return err
@@ -40,7 +50,7 @@ func onCPU(work time.Duration, bytes int64, p *peak) job {
 		defer leave()
 		p.add(1)
 		defer p.add(-1)
-		time.Sleep(work)
+		pass(work)
 		return nil
 	}
 }
@@ -55,15 +65,15 @@ func TestTheGateBoundsTheCPUStageOnly(t *testing.T) {
 			enqueue(t, p, onCPU(30*time.Millisecond, 0, &cpu))
 		}
 		for range 20 {
-			time.Sleep(21 * time.Millisecond)
+			pass(21 * time.Millisecond)
 			synctest.Wait()
 			busy = max(busy, p.Stats().Busy)
 			if s := p.Stats(); s.OnCPU != gate.Stats().Running {
 				t.Fatalf("the pool counts %d on the CPU, the gate %d", s.OnCPU, gate.Stats().Running)
 			}
 		}
-		if cpu.most.Load() != 2 || busy != 16 {
-			t.Errorf("at most %d were on the CPU and %d in a job, want 2 and 16", cpu.most.Load(), busy)
+		if cpu.highest() != 2 || busy != 16 {
+			t.Errorf("at most %d were on the CPU and %d in a job, want 2 and 16", cpu.highest(), busy)
 		}
 	})
 }
@@ -74,17 +84,17 @@ func TestASlowOriginDoesNotFreezeAGatedPool(t *testing.T) {
 			Gate: newGate(t, elastic.GateConfig{Slots: 2})})
 		for range 200 {
 			enqueue(t, p, func(ctx context.Context) error {
-				time.Sleep(time.Second) // the origin
+				pass(time.Second) // the origin
 				leave, err := elastic.EnterCPU(ctx, 0)
 				if err != nil {
 					return err
 				}
 				defer leave()
-				time.Sleep(10 * time.Millisecond)
+				pass(10 * time.Millisecond)
 				return nil
 			})
 		}
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		if s := p.Stats(); s.Live != 32 {
 			t.Errorf("%d workers wait for the origin, 32 could; refusals %v", s.Live, s.GateRefusals)
 		}
@@ -99,7 +109,7 @@ func TestTheGateHoldsItsMemory(t *testing.T) {
 		large := func(context.Context) error {
 			cpu.add(1)
 			defer cpu.add(-1)
-			time.Sleep(time.Second)
+			pass(time.Second)
 			return nil
 		}
 		var all []*elastic.Ticket
@@ -117,8 +127,8 @@ func TestTheGateHoldsItsMemory(t *testing.T) {
 			<-ticket.Done()
 		}
 		synctest.Wait()
-		if s := gate.Stats(); s.Held != 0 || s.Running != 0 || cpu.most.Load() != 2 {
-			t.Errorf("in the end held %d running %d, at most %d at once", s.Held, s.Running, cpu.most.Load())
+		if s := gate.Stats(); s.Held != 0 || s.Running != 0 || cpu.highest() != 2 {
+			t.Errorf("in the end held %d running %d, at most %d at once", s.Held, s.Running, cpu.highest())
 		}
 	})
 }
@@ -132,7 +142,7 @@ func TestASmallJobDoesNotPassALargeOneThatWaitsForMemory(t *testing.T) {
 			defer synctest.Wait()
 			return enqueue(t, p, func(context.Context) error {
 				*after = time.Since(began)
-				time.Sleep(time.Second)
+				pass(time.Second)
 				return nil
 			}, elastic.Weight(bytes))
 		}
@@ -156,14 +166,14 @@ func TestPoolsShareAGateByWeight(t *testing.T) {
 			for range 32 {
 				go func() {
 					for ctx.Err() == nil {
-						_ = p.Submit(ctx, func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
+						_ = p.Submit(ctx, func(context.Context) error { pass(10 * time.Millisecond); return nil })
 					}
 				}()
 			}
 			return p
 		}
 		images, videos := start("images", 3), start("videos", 1)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		a, b := float64(images.Stats().Done), float64(videos.Stats().Done)
 		if ratio := a / b; ratio < 2.8 || ratio > 3.2 || a+b < 3900 {
 			t.Errorf("%.0f and %.0f jobs, %.2f to 1, want 3 to 1 and no slot idle", a, b, ratio)
@@ -185,7 +195,7 @@ func TestLongJobsOfOnePoolDoNotStopAnother(t *testing.T) {
 		began := time.Now()
 		var all []*elastic.Ticket
 		for range 50 {
-			all = append(all, enqueue(t, images, func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }))
+			all = append(all, enqueue(t, images, func(context.Context) error { pass(10 * time.Millisecond); return nil }))
 		}
 		for _, ticket := range all {
 			<-ticket.Done()

@@ -171,7 +171,7 @@ func (m *model) play(what, how byte) {
 	default:
 		// In small steps, so that the order of beginnings is seen.
 		for range int(how) % 32 {
-			time.Sleep(7 * time.Millisecond)
+			pass(7 * time.Millisecond)
 			m.settle()
 		}
 	}

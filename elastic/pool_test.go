@@ -51,6 +51,9 @@ type job func(context.Context) error
 
 func doJob(ctx context.Context, j job) error { return j(ctx) }
 
+// pass lets time pass, which costs none in a bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
 // block returns a job that runs until release is called, and a channel that is
 // closed when it has begun.
 func block() (j job, began chan struct{}, release func()) {
@@ -208,11 +211,11 @@ func TestGraceThenANudgeThatLeavesTheJobAlone(t *testing.T) {
 		}
 		synctest.Wait()
 		limits(t, p, 1, 1)
-		time.Sleep(1999 * time.Millisecond)
+		pass(1999 * time.Millisecond)
 		if n := ended(lives); n != 0 {
 			t.Fatalf("%d workers were nudged before the grace was over", n)
 		}
-		time.Sleep(2 * time.Millisecond)
+		pass(2 * time.Millisecond)
 		synctest.Wait()
 		if n, s := ended(lives), p.Stats(); n != 1 || s.Nudges != 1 {
 			t.Errorf("%d contexts ended and %d nudges were counted, want 1 and 1", n, s.Nudges)
@@ -255,7 +258,7 @@ func TestANudgeEndsASetUpThatHangs(t *testing.T) {
 		})
 		synctest.Wait()
 		limits(t, p, 1, 1)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		synctest.Wait()
 		if s := p.Stats(); s.Total != 1 || !errors.Is(s.LastCrash, elastic.ErrRetireGrace) {
 			t.Errorf("%d workers are left; the last one ended by %v", s.Total, s.LastCrash)
@@ -273,7 +276,7 @@ func TestASlotIsKeptUntilItsWorkerHasReallyExited(t *testing.T) {
 		<-began
 		<-began2
 		limits(t, p, 1, 1)
-		time.Sleep(time.Hour) // long past the nudge
+		pass(time.Hour) // long past the nudge
 		if s := p.Stats(); s.Total != 2 || s.Retiring != 1 {
 			t.Errorf("total %d retiring %d, want 2 and 1", s.Total, s.Retiring)
 		}
@@ -300,10 +303,10 @@ func TestRetiringWorkersCountTowardsTheTotalCap(t *testing.T) {
 		synctest.Wait()
 		limits(t, p, 1, 4)
 		for range 8 { // a backlog that wants more workers
-			enqueue(t, p, func(context.Context) error { time.Sleep(time.Second); return nil })
+			enqueue(t, p, func(context.Context) error { pass(time.Second); return nil })
 		}
 		for range 100 {
-			time.Sleep(50 * time.Millisecond)
+			pass(50 * time.Millisecond)
 			if s := p.Stats(); s.Total > 4 {
 				t.Fatalf("%d workers exist, of 4 allowed", s.Total)
 			}
@@ -314,7 +317,7 @@ func TestRetiringWorkersCountTowardsTheTotalCap(t *testing.T) {
 		for _, let := range release {
 			let()
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if s := p.Stats(); s.Total > 4 || s.Live < 2 {
 			t.Errorf("after they left: total %d live %d; growth should go on", s.Total, s.Live)
 		}
@@ -333,16 +336,16 @@ func TestTheFloorIsRefilledDuringTheCooldownAfterACrashStorm(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute) // the storm comes long after the start, within the cooldown
+		pass(time.Minute) // the storm comes long after the start, within the cooldown
 		for range 20 {
 			var all []*elastic.Ticket
 			for range 3 {
-				all = append(all, enqueue(t, p, func(context.Context) error { time.Sleep(time.Second); panic("storm") }))
+				all = append(all, enqueue(t, p, func(context.Context) error { pass(time.Second); panic("storm") }))
 			}
 			for _, ticket := range all {
 				<-ticket.Done()
 			}
-			time.Sleep(time.Second) // one check
+			pass(time.Second) // one check
 			if s := p.Stats(); s.Live < 3 {
 				t.Fatalf("%d workers live one check after a crash, at least 3 promised", s.Live)
 			}
@@ -368,7 +371,7 @@ func TestACrashLoopBacksOffAndRecovers(t *testing.T) {
 				return c.make(ctx, idx)
 			},
 		})
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if n := made.Load(); n < 60 || n > 80 {
 			t.Errorf("a worker was tried %d times in a minute, want about one a second", n)
 		}
@@ -376,7 +379,7 @@ func TestACrashLoopBacksOffAndRecovers(t *testing.T) {
 			t.Error("the stats do not tell what is wrong")
 		}
 		broken.Store(false)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		synctest.Wait()
 		if s := p.Stats(); s.Live != 1 || s.Total != 1 {
 			t.Errorf("live %d total %d a second after the fault is gone, want 1 and 1", s.Live, s.Total)
@@ -392,9 +395,9 @@ func TestAGateRefusalIsRecordedWithItsReason(t *testing.T) {
 		}
 		p := run(t, elastic.Config[job]{Handler: doJob, MaxWorkers: 8, Gate: gate, CPUBound: true})
 		for range 40 {
-			enqueue(t, p, func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil })
+			enqueue(t, p, func(context.Context) error { pass(100 * time.Millisecond); return nil })
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		s := p.Stats()
 		if s.GateRefusals[elastic.LimitCPU] == 0 || s.Live > 2 {
 			t.Errorf("%d refusals and %d workers, want some and at most 2", s.GateRefusals[elastic.LimitCPU], s.Live)
@@ -412,9 +415,9 @@ func TestSaturatedStopsGrowthWithItsOwnWords(t *testing.T) {
 		p := run(t, elastic.Config[job]{Handler: doJob, MaxWorkers: 8,
 			Saturated: func() (bool, string) { return true, "libvips has 4 of 4 threads busy" }})
 		for range 40 {
-			enqueue(t, p, func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil })
+			enqueue(t, p, func(context.Context) error { pass(100 * time.Millisecond); return nil })
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		last := p.Decisions()[len(p.Decisions())-1]
 		if s := p.Stats(); s.Live != 1 || last.Limit != elastic.LimitSaturated || last.Stopped[:31] != "libvips has 4 of 4 threads busy" {
 			t.Errorf("%d workers, decision %+v", s.Live, last)
@@ -471,7 +474,7 @@ func TestAWorkerThatGivesUpIsReplaced(t *testing.T) {
 func TestPrioritiesDoNotStarve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := run(t, elastic.Config[job]{Handler: doJob, MaxWorkers: 1, Classes: 3, Ageing: time.Second})
-		tick := func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil }
+		tick := func(context.Context) error { pass(100 * time.Millisecond); return nil }
 		stop := make(chan struct{})
 		var flood sync.WaitGroup
 		for range 4 { // always more urgent jobs than can be done
@@ -486,7 +489,7 @@ func TestPrioritiesDoNotStarve(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		began := time.Now()
 		low := enqueue(t, p, tick, elastic.Class(2))
 		<-low.Done()

@@ -12,8 +12,8 @@ import (
 // offer submits jobs of that length at a steady rate, for that long.
 func offer(t *testing.T, p *elastic.DynamicScaler[job], every, length, long time.Duration) {
 	t.Helper()
-	for began := time.Now(); time.Since(began) < long; time.Sleep(every) {
-		_ = p.TrySubmit(context.Background(), func(context.Context) error { time.Sleep(length); return nil })
+	for began := time.Now(); time.Since(began) < long; pass(every) {
+		_ = p.TrySubmit(context.Background(), func(context.Context) error { pass(length); return nil })
 	}
 }
 
@@ -34,11 +34,11 @@ func TestItGrowsWithin200msOfTheWaitPassingItsTarget(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := run(t, elastic.Config[job]{Handler: doJob, MaxWorkers: 16, Signal: signal})
 					offer(t, p, 100*time.Millisecond, 20*time.Millisecond, 3*time.Second)
-					time.Sleep(time.Duration(offset) * 5 * time.Millisecond)
+					pass(time.Duration(offset) * 5 * time.Millisecond)
 					for range 50 {
-						enqueue(t, p, func(context.Context) error { time.Sleep(200 * time.Millisecond); return nil })
+						enqueue(t, p, func(context.Context) error { pass(200 * time.Millisecond); return nil })
 					}
-					time.Sleep(250 * time.Millisecond) // the target, and 200 ms
+					pass(250 * time.Millisecond) // the target, and 200 ms
 					if s := p.Stats(); s.Live < 2 {
 						t.Errorf("a burst %d ms after a check: still %d worker", 5*offset, s.Live)
 					}
@@ -79,7 +79,7 @@ func TestItReturnsToItsFloorWhenQuiet(t *testing.T) {
 		if s := p.Stats(); s.Live < 10 {
 			t.Errorf("%d workers for a load of ten", s.Live)
 		}
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		if s := p.Stats(); s.Live != 2 || s.Total != 2 {
 			t.Errorf("20 s of quiet later, live %d total %d", s.Live, s.Total)
 		}
@@ -103,7 +103,7 @@ func TestQueueLengthStepsByOneAndCoolsDown(t *testing.T) {
 		p := run(t, elastic.Config[job]{Handler: doJob, MinWorkers: 1, MaxWorkers: 16, Signal: elastic.QueueLength,
 			ScaleUpThreshold: 2, ScaleDownThreshold: 1})
 		offer(t, p, 50*time.Millisecond, time.Second, 5*time.Minute)
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		var last time.Time
 		for _, d := range acted(p)[1:] {
 			if d.Changed != 1 || d.At.Sub(last) < 30*time.Second {
@@ -132,7 +132,7 @@ func TestStats(t *testing.T) {
 		for range 2 {
 			enqueue(t, p, second)
 		}
-		time.Sleep(500 * time.Millisecond)
+		pass(500 * time.Millisecond)
 		s = p.Stats()
 		if s.Busy != 2 || s.Queued != 3 || s.OldestWait < 300*time.Millisecond ||
 			s.Arrived != s.Done+s.Failed+s.Returned+uint64(s.Queued+s.Busy) {

@@ -134,7 +134,7 @@ func (p *DynamicScaler[T]) cut(now int64) {
 	p.phase, p.stuckAt = cutting, now+int64(p.cfg.RetireGrace)
 	p.mu.Unlock()
 	for _, e := range back {
-		e.task.end(ErrShuttingDown)
+		e.end(ErrShuttingDown)
 	}
 	for _, e := range stopped {
 		e.stop(ErrShuttingDown)
@@ -156,7 +156,7 @@ func (p *DynamicScaler[T]) abandon() {
 	p.end.Abandoned = max(len(lost), p.workers.total())
 	p.mu.Unlock()
 	for _, e := range lost {
-		e.task.end(ErrAbandoned)
+		e.end(ErrAbandoned)
 	}
 }
 

@@ -121,7 +121,7 @@ func TestEveryJobEndsExactlyOnce(t *testing.T) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		pass(time.Millisecond)
 	}
 	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
@@ -156,7 +156,7 @@ func stressRound(t *testing.T, total int, seed uint64) {
 	// Every other round is shut down in the middle, with or without patience.
 	if seed%2 == 1 {
 		for p.Stats().Arrived < uint64(total)/4 {
-			time.Sleep(100 * time.Microsecond)
+			pass(100 * time.Microsecond)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seed%4)*time.Millisecond)
 		_ = p.Shutdown(ctx)

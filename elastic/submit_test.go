@@ -100,7 +100,7 @@ func TestARunningJobIsToldThatItsCallerLeft(t *testing.T) {
 		began := time.Now()
 		err := p.Submit(ctx, func(ctx context.Context) error {
 			<-ctx.Done()
-			time.Sleep(time.Second) // it tidies up
+			pass(time.Second) // it tidies up
 			return context.Cause(ctx)
 		})
 		if spent := time.Since(began); !errors.Is(err, left) || spent != 2*time.Second {
@@ -142,11 +142,11 @@ func TestDeadlines(t *testing.T) {
 	t.Run("refuse a job that would wait for longer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := run(t, elastic.Config[job]{Handler: doJob, MaxWorkers: 1})
-			slow := func(context.Context) error { time.Sleep(time.Second); return nil }
+			slow := func(context.Context) error { pass(time.Second); return nil }
 			for range 5 {
 				enqueue(t, p, slow)
 			}
-			time.Sleep(2500 * time.Millisecond) // two are done, so the pace is known
+			pass(2500 * time.Millisecond) // two are done, so the pace is known
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if err := p.Submit(ctx, slow); !errors.Is(err, elastic.ErrWouldWait) {
@@ -185,9 +185,9 @@ func TestAJobsContextCarriesTheValuesOfItsCaller(t *testing.T) {
 	type key struct{}
 	p := run(t, elastic.Config[job]{Handler: doJob})
 	ctx := context.WithValue(t.Context(), key{}, "trace")
-	var leaked context.Context
+	leaked := make(chan context.Context, 1)
 	err := p.Submit(ctx, func(ctx context.Context) error {
-		leaked = ctx
+		leaked <- ctx
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if ctx.Value(key{}) != "trace" || inner.Value(key{}) != "trace" || inner.Err() != nil {
@@ -198,7 +198,7 @@ func TestAJobsContextCarriesTheValuesOfItsCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leaked.Err() == nil {
+	if (<-leaked).Err() == nil {
 		t.Error("the job's context outlives the job")
 	}
 }

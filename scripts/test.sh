@@ -15,6 +15,7 @@ readonly FLAGS="-json -timeout=20m"
 # It compiles every dependency a second time, so packages that are pure, or
 # that only wire others together, stay out.
 readonly RACE="
+elastic
 internal/httpapi
 internal/source
 internal/spool

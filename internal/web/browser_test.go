@@ -71,6 +71,7 @@ func TestPlayground(t *testing.T) {
 		{"dark follows the system", screen{width: 1440, height: 900, dark: true}, darkFollows},
 		{"a phone scrolls one way only and reaches every control", phone, phoneFits},
 		{"text has contrast enough in light and dark", desktop, contrastHolds},
+		{"forced colours show what is chosen", screen{width: 1440, height: 900, forced: true}, forcedColours},
 		{"motion stops when less is asked for", screen{width: 1440, height: 900, still: true}, motionStops},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -383,6 +384,26 @@ func contrastHolds(t *testing.T, p *page, base string) {
 		if low != "" {
 			t.Errorf("dark %v: contrast below 4.5:\n%s", s.dark, low)
 		}
+	}
+}
+
+// forcedColours: the system takes every background away that does not insist.
+func forcedColours(t *testing.T, p *page, base string) {
+	p.visit(base + "/#key=mountain-lake.jpg")
+	p.size("w === 640")
+	for name, pair := range map[string][2]string{
+		"a segment":         {`[name="fit"]:checked + span`, `[name="fit"]:not(:checked) + span`},
+		"a gravity":         {`[name="gravity"]:checked + span`, `[name="gravity"]:not(:checked) + span`},
+		"a dot of its grid": {`.compass label:not(.wide) :not(:checked) + span|::after`, `.compass label:not(.wide) :not(:checked) + span`},
+		"the gauge's level": {`.gauge i`, `.gauge|::before`},
+		"the share of work": {`.phases .work`, `.phases`},
+	} {
+		if p.truth(`(([a, b]) => a === b)(` + quote(pair[0]+"\n"+pair[1]) + `.split("\n").map((s) => { const [q, part] = s.split("|"); return getComputedStyle(document.querySelector(q), part).backgroundColor }))`) {
+			t.Errorf("%s looks like its ground", name)
+		}
+	}
+	if p.truth(`getComputedStyle(document.querySelector(".strip :checked ~ img")).outlineStyle === "none"`) {
+		t.Error("the chosen picture has no outline")
 	}
 }
 

@@ -170,6 +170,7 @@ type screen struct {
 	scale         float64
 	phone, dark   bool
 	still         bool // the reader wants less motion
+	forced        bool // the system's own few colours
 }
 
 // page is one tab in a context of its own; faults is guarded by the browser's
@@ -220,15 +221,19 @@ func (p *page) show(s screen) {
 		"width": s.width, "height": s.height, "deviceScaleFactor": s.scale, "mobile": s.phone,
 	}, nil)
 	p.call("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": s.phone}, nil)
-	scheme, motion := "light", "no-preference"
+	scheme, motion, colours := "light", "no-preference", "none"
 	if s.dark {
 		scheme = "dark"
 	}
 	if s.still {
 		motion = "reduce"
 	}
+	if s.forced {
+		colours = "active"
+	}
 	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
 		{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion},
+		{"name": "forced-colors", "value": colours},
 	}}, nil)
 }
 

@@ -279,6 +279,24 @@ func TestRunFailsOnWhatItCannotBuild(t *testing.T) {
 	}
 }
 
+func TestAStopWhileDemoPicturesAreMadeIsOrderly(t *testing.T) {
+	cfg := settings.Defaults()
+	cfg.Listen, cfg.Data = "127.0.0.1:0", t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var told bytes.Buffer
+	if err := app.Run(ctx, cfg, app.Up, slog.New(slog.NewTextHandler(&told, nil))); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if text := told.String(); !strings.Contains(text, "msg=stopped") || strings.Contains(text, "listening") {
+		t.Errorf("log = %s", text)
+	}
+	left, err := os.ReadDir(filepath.Join(cfg.Data, "demo"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("files %v, %v; want none", left, err)
+	}
+}
+
 func TestNewLogger(t *testing.T) {
 	tests := []struct {
 		name, format string

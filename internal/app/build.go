@@ -45,7 +45,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	if demo {
 		cfg.SourceRoot = filepath.Join(cfg.Data, "demo")
 		log.Info("making demo pictures", "folder", cfg.SourceRoot)
-		if err := web.EnsureDemo(cfg.SourceRoot); err != nil {
+		if err := web.EnsureDemo(ctx, cfg.SourceRoot); err != nil {
 			return nil, err
 		}
 	}

@@ -25,6 +25,11 @@ const (
 // been validated.
 func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
 	p, err := build(ctx, cfg, role, log)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		// A stop before anybody could connect has nothing to drain.
+		log.Info("stopped", "reason", context.Cause(ctx))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -38,8 +39,8 @@ type Config struct {
 }
 
 // EnsureDemo fills dir with the demo pictures of this build; it is quick when
-// they are there already. See demo.Ensure.
-func EnsureDemo(dir string) error { return demo.Ensure(dir) }
+// they are there already, and ends with ctx. See demo.Ensure.
+func EnsureDemo(ctx context.Context, dir string) error { return demo.Ensure(ctx, dir) }
 
 // Playground serves the page and its list of pictures.
 type Playground struct {

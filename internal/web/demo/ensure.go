@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,10 @@ const marker = ".spillway-demo"
 
 // Ensure makes dir hold the demo pictures of this build. It paints those that
 // are missing, or all of them when another version filled the folder, and
-// leaves every other file alone. A picture appears whole or not at all.
-func Ensure(dir string) error {
+// leaves every other file alone. A picture appears whole or not at all, and
+// none appears once ctx has ended: what is being painted then, a part of a
+// second's work, is thrown away.
+func Ensure(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make demo folder: %w", err)
 	}
@@ -34,7 +37,7 @@ func Ensure(dir string) error {
 			continue
 		}
 		painters.Go(func() error {
-			if err := write(dir, p); err != nil {
+			if err := write(ctx, dir, p); err != nil {
 				return fmt.Errorf("paint %s: %w", p.Key, err)
 			}
 			return nil
@@ -59,9 +62,15 @@ func exists(path string) bool {
 	return err == nil && fi.Mode().IsRegular() && fi.Size() > 0
 }
 
-func write(dir string, p Picture) error {
+func write(ctx context.Context, dir string, p Picture) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var out bytes.Buffer
 	if err := p.paint(&out); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return replace(filepath.Join(dir, p.Key), out.Bytes())

@@ -2,7 +2,9 @@ package demo_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
+	"errors"
 	"image"
 	"image/color"
 	"image/gif"
@@ -27,7 +29,7 @@ var painted = sync.OnceValues(func() (map[string][]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := demo.Ensure(dir); err != nil {
+	if err := demo.Ensure(context.Background(), dir); err != nil {
 		return nil, err
 	}
 	return readAll(dir)
@@ -64,6 +66,22 @@ func names(files map[string][]byte) map[string]bool {
 	return out
 }
 
+// ending is a context that ends after it was asked a number of times.
+type ending struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+}
+
+func (e *ending) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
 func TestEnsure(t *testing.T) {
 	first := set(t)
 
@@ -84,7 +102,7 @@ func TestEnsure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := demo.Ensure(dir); err != nil {
+		if err := demo.Ensure(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 		second, err := readAll(dir)
@@ -120,7 +138,7 @@ func TestEnsure(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, "weir.svg")); err != nil {
 			t.Fatal(err)
 		}
-		if err := demo.Ensure(dir); err != nil {
+		if err := demo.Ensure(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 		got, err := readAll(dir)
@@ -135,12 +153,41 @@ func TestEnsure(t *testing.T) {
 		}
 	})
 
+	t.Run("ends with its context, leaves whole pictures only, and goes on from there", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := demo.Ensure(&ending{Context: t.Context(), left: 7}, dir); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the context's end", err)
+		}
+		partly, err := readAll(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(partly) == 0 || len(partly) > 4 {
+			t.Errorf("%d files, want those of the few pictures before the end", len(partly))
+		}
+		for name, body := range partly {
+			if !bytes.Equal(body, first[name]) {
+				t.Errorf("%s is not whole", name)
+			}
+		}
+		if err := demo.Ensure(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := readAll(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(names(first), names(whole)); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+	})
+
 	t.Run("names the folder's fault", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := demo.Ensure(filepath.Join(file, "demo")); err == nil || !strings.Contains(err.Error(), "demo folder") {
+		if err := demo.Ensure(t.Context(), filepath.Join(file, "demo")); err == nil || !strings.Contains(err.Error(), "demo folder") {
 			t.Errorf("got %v, want an error about the demo folder", err)
 		}
 	})
@@ -288,7 +335,7 @@ func TestKinds(t *testing.T) {
 // BenchmarkEnsure is what the first start of `spillway up` pays.
 func BenchmarkEnsure(b *testing.B) {
 	for b.Loop() {
-		if err := demo.Ensure(b.TempDir()); err != nil {
+		if err := demo.Ensure(b.Context(), b.TempDir()); err != nil {
 			b.Fatal(err)
 		}
 	}

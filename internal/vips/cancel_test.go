@@ -44,7 +44,7 @@ func cancelAfter(ctx context.Context, used time.Duration) (context.Context, cont
 func TestCancellingGivesTheCPUBack(t *testing.T) {
 	photo := testpictures.JPEG(testpictures.Photo(2000, 1500), 90)
 	interlaced := testpictures.PNGOf(testpictures.Photo(1500, 1200), 8, testpictures.PNGRGB, true)
-	walk := testpictures.ManyFrames(600, 400, 40)
+	walk := testpictures.ManyFrames(600, 400, 120)
 	tests := map[string]struct {
 		src    []byte
 		req    media.Request

@@ -13,11 +13,14 @@ import (
 // workers do help.
 const (
 	quietRate = 8  // jobs a second
-	burstRate = 80 // needs 80 x 0.101 s, some eight workers
+	burstRate = 80 // needs 80 x 0.1 s, eight workers and some room
 	jobWait   = 100 * time.Millisecond
-	jobCPU    = time.Millisecond
-	floor     = 2
-	roof      = 16
+	jobCPU    = 200 * time.Microsecond
+	// series is how many bursts run at once, each with arrivals of its own:
+	// one alone shows as much luck as rule.
+	series = 5
+	floor  = 2
+	roof   = 16
 	// standardTarget is the default of elastic's TargetWait.
 	standardTarget = 50 * time.Millisecond
 )
@@ -29,8 +32,9 @@ func (w weather) whole() time.Duration { return w.before + w.burst + w.after }
 
 // contender is one way of choosing the number of workers.
 type contender struct {
-	name string
-	cfg  elastic.Config[time.Time] // the job is when it was due
+	name   string
+	series int
+	cfg    elastic.Config[time.Time] // the job is when it was due
 
 	pool *elastic.DynamicScaler[time.Time]
 	mu   sync.Mutex // guards what follows
@@ -43,7 +47,7 @@ type contender struct {
 // count is what a look at the pool showed.
 type count struct {
 	at   time.Duration // since the start
-	live int
+	live float64
 	wait time.Duration // of the oldest in the queue
 }
 
@@ -99,11 +103,17 @@ func (w *burstWorker) Close() {
 	w.contender.gone = append(w.contender.gone, departure{time.Now(), w.idle})
 }
 
-// burst runs all contenders side by side, each with its own pool and the same
-// arrivals: they need half a core together, so none is in another's way, and
-// what disturbs the machine disturbs all.
+// burst runs all contenders side by side in several series; in each they have
+// the same arrivals, and a pool each. They need half a core together, so none
+// is in another's way, and what disturbs the machine disturbs all.
 func burst(s *spinner, w weather) []finding {
-	list := contenders(s)
+	var list []*contender
+	for n := range series {
+		for _, c := range contenders(s) {
+			c.series = n
+			list = append(list, c)
+		}
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var pools, rest sync.WaitGroup
 	for _, c := range list {
@@ -121,12 +131,17 @@ func burst(s *spinner, w weather) []finding {
 		rest.Go(func() { c.look(began, w) })
 	}
 	rest.Wait()
-	var findings []finding
-	for _, c := range list { // before the workers leave that shutdown sends away
-		findings = append(findings, c.find(began, w))
+	found := make([][]finding, len(list)/series)
+	for i, c := range list { // before the workers leave that shutdown sends away
+		at := i % len(found)
+		found[at] = append(found[at], c.find(began, w))
 	}
 	stop()
 	pools.Wait()
+	var findings []finding
+	for _, of := range found {
+		findings = append(findings, together(of))
+	}
 	return findings
 }
 
@@ -140,7 +155,7 @@ func (c *contender) settle() {
 // arrive submits jobs at the times of a Poisson process, late or not: callers
 // of a server do not wait for each other.
 func (c *contender) arrive(began time.Time, w weather) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // arrivals must be the same for all
+	random := rand.New(rand.NewPCG(uint64(c.series), 2)) //nolint:gosec // arrivals must be the same for all
 	var jobs sync.WaitGroup
 	for at := time.Duration(0); ; {
 		rate := float64(quietRate)
@@ -164,6 +179,6 @@ func (c *contender) look(began time.Time, w weather) {
 	for at := time.Duration(0); at < w.whole(); at += every {
 		time.Sleep(time.Until(began.Add(at)))
 		s := c.pool.Stats()
-		c.counts = append(c.counts, count{time.Since(began), s.Live, s.OldestWait})
+		c.counts = append(c.counts, count{time.Since(began), float64(s.Live), s.OldestWait})
 	}
 }

@@ -61,6 +61,8 @@ type job struct {
 	meter *meter
 	n     int
 	done  chan struct{}
+	// began and ended bound the CPU stage.
+	began, ended time.Time
 	// whole runs both stages and reports: the function peers are handed.
 	whole func()
 }
@@ -95,6 +97,8 @@ func (j *job) process() {
 	}
 	j.meter.enter()
 	defer j.meter.leave()
+	j.began = time.Now()
+	defer func() { j.ended = time.Now() }()
 	if err := j.load.process(); err != nil {
 		j.meter.failed.Add(1)
 	}

@@ -11,7 +11,8 @@ import (
 
 // sample is what one cell measured: one shape under one load, once.
 type sample struct {
-	latencies []time.Duration
+	latencies []time.Duration // of the jobs asked for meanwhile
+	jobs      float64         // done meanwhile, parts of jobs included
 	elapsed   time.Duration
 	own       time.Duration // CPU of this process
 	others    time.Duration // CPU of everything else on the machine
@@ -30,10 +31,10 @@ type sized interface {
 	size() (workers int, refused uint64)
 }
 
-func (s *sample) rate() float64 { return float64(len(s.latencies)) / s.elapsed.Seconds() }
+func (s *sample) rate() float64 { return s.jobs / s.elapsed.Seconds() }
 
 func (s *sample) cpuPerJob() time.Duration {
-	return s.own / time.Duration(max(len(s.latencies), 1))
+	return time.Duration(float64(s.own) / max(s.jobs, 0.01))
 }
 
 // cell is one shape while callers use it.
@@ -46,10 +47,8 @@ type cell struct {
 	ended   []ending
 }
 
-type ending struct {
-	at   time.Time
-	took time.Duration
-}
+// ending is one job: when it was asked for, in its CPU stage, and answered.
+type ending struct{ asked, began, ended, answered time.Time }
 
 // measure runs one cell: callers start, settle for load.warm, and are watched
 // for load.length. The callers are closed loops: each asks again when answered.
@@ -68,7 +67,7 @@ func measure(e entry, l *load, callers int) sample {
 	c.shape.close()
 	s.memory -= rest
 	s.failed = c.meter.failed.Load()
-	s.latencies = c.between(began, began.Add(s.elapsed))
+	s.latencies, s.jobs = c.between(began, began.Add(s.elapsed))
 	return s
 }
 
@@ -85,10 +84,9 @@ func (c *cell) call(first, callers int) {
 	var mine []ending
 	for n := first; !c.stopped.Load(); n += callers {
 		j.n = n
-		began := time.Now()
+		asked := time.Now()
 		c.shape.do(j)
-		now := time.Now()
-		mine = append(mine, ending{now, now.Sub(began)})
+		mine = append(mine, ending{asked, j.began, j.ended, time.Now()})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,14 +124,21 @@ func (c *cell) sleep(until time.Time) int64 {
 	return most
 }
 
-func (c *cell) between(from, to time.Time) []time.Duration {
-	var took []time.Duration
+// between gives the latencies of the jobs asked for in that time, and how many
+// were done in it. A job whose CPU stage lies across an edge counts in part:
+// where sixteen share two cores they end together, and a short time would have
+// all of them or none.
+func (c *cell) between(from, to time.Time) (took []time.Duration, jobs float64) {
 	for _, e := range c.ended {
-		if e.at.After(from) && !e.at.After(to) {
-			took = append(took, e.took)
+		if !e.asked.Before(from) && e.asked.Before(to) {
+			took = append(took, e.answered.Sub(e.asked))
+		}
+		inside := min(to.Sub(from), e.ended.Sub(from), to.Sub(e.began), e.ended.Sub(e.began))
+		if inside > 0 {
+			jobs += inside.Seconds() / e.ended.Sub(e.began).Seconds()
 		}
 	}
-	return took
+	return took, jobs
 }
 
 // percentile is the least value that share p of them do not exceed.

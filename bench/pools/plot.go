@@ -116,12 +116,13 @@ func (r *results) drawBurst(s *sheet, top float64) {
 	left, wide := 40.0, float64(plotWidth-right-40)
 	w := r.weather
 	x := func(at time.Duration) float64 { return left + wide*at.Seconds()/w.whole().Seconds() }
-	y := func(workers int) float64 { return top + 30 + burstHigh*(1-float64(workers)/roof) }
-	s.text(0, top+8, "head", fmt.Sprintf("Workers while %d jobs a second become %d, then %d again", quietRate, burstRate, quietRate))
+	y := func(workers float64) float64 { return top + 30 + burstHigh*(1-workers/roof) }
+	s.text(0, top+8, "head", fmt.Sprintf("Workers while %d jobs a second become %d, then %d again; mean of %d bursts", quietRate, burstRate, quietRate, series))
 	s.rect(x(w.before), y(roof), x(w.before+w.burst)-x(w.before), burstHigh, "shade")
 	for n := 0; n <= roof; n += 4 {
-		s.line(left, y(n), left+wide, y(n))
-		s.text(left-8, y(n)+4, "small end", fmt.Sprint(n))
+		at := y(float64(n))
+		s.line(left, at, left+wide, at)
+		s.text(left-8, at+4, "small end", fmt.Sprint(n))
 	}
 	for at := time.Duration(0); at <= w.whole(); at += 2 * time.Second {
 		s.text(x(at), y(0)+16, "small mid", fmt.Sprintf("%.0f s", at.Seconds()))
@@ -133,14 +134,14 @@ func (r *results) drawBurst(s *sheet, top float64) {
 		at := top + 60 + float64(i)*38
 		fmt.Fprintf(s, `<path d="M%.1f,%.1f h28" class="line" stroke="%s" stroke-dasharray="%s"/>`+"\n", left+wide+20, at-4, colour, dash)
 		s.text(left+wide+56, at, "", f.name)
-		s.text(left+wide+56, at+15, "small", fmt.Sprintf("p99 %s ms, %d actions, %d reversed", milliseconds(f.p99), f.actions, f.flaps))
+		s.text(left+wide+56, at+15, "small", fmt.Sprintf("p99 %s ms, %.0f actions", milliseconds(f.p99), f.actions))
 	}
 }
 
 // steps is a path that moves only where the number changes.
-func steps(counts []count, x func(time.Duration) float64, y func(int) float64) string {
+func steps(counts []count, x func(time.Duration) float64, y func(float64) float64) string {
 	var path strings.Builder
-	last := -1
+	last := -1.0
 	for i, n := range counts {
 		switch {
 		case i == 0:

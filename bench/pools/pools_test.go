@@ -118,6 +118,29 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
+func TestJobsAcrossTheEdgesCountInPart(t *testing.T) {
+	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
+	for name, c := range map[string]struct {
+		job    ending
+		jobs   float64
+		sample bool
+	}{
+		"before":              {ending{at(0), at(1), at(2), at(2)}, 0, false},
+		"across the first":    {ending{at(8), at(9), at(11), at(11)}, 0.5, false},
+		"inside":              {ending{at(12), at(13), at(14), at(14)}, 1, true},
+		"across the second":   {ending{at(18), at(19), at(23), at(23)}, 0.25, true},
+		"across both":         {ending{at(0), at(5), at(25), at(25)}, 0.5, false},
+		"asked for, not done": {ending{at(19), at(21), at(22), at(22)}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			took, jobs := (&cell{ended: []ending{c.job}}).between(at(10), at(20))
+			if jobs != c.jobs || (len(took) == 1) != c.sample {
+				t.Errorf("%g jobs and %d latencies, want %g and %t", jobs, len(took), c.jobs, c.sample)
+			}
+		})
+	}
+}
+
 func TestFlaps(t *testing.T) {
 	at := func(seconds float64, action elastic.Action) elastic.Decision {
 		return elastic.Decision{At: time.Unix(0, int64(seconds*1e9)), Action: action, Changed: 1}
@@ -158,7 +181,7 @@ func TestReaction(t *testing.T) {
 func TestPlotIsXML(t *testing.T) {
 	var rungs []*rung
 	for _, e := range entries(2) {
-		rungs = append(rungs, &rung{entry: e, samples: []sample{{latencies: []time.Duration{1}, elapsed: 1, own: 1}}})
+		rungs = append(rungs, &rung{entry: e, samples: []sample{{latencies: []time.Duration{1}, jobs: 1, elapsed: 1, own: 1}}})
 	}
 	r := &results{
 		cores: 2, weather: weather{time.Second, time.Second, time.Second}, findings: make([]finding, 4),

@@ -78,8 +78,12 @@ func (p *program) newSite(role Role, demo bool) (httpapi.Site, error) {
 	if role != Up {
 		return nil, nil
 	}
+	keys, err := p.cfg.Keys()
+	if err != nil {
+		return nil, err
+	}
 	page, err := web.New(web.Config{
-		Root: rootFiles(p.cfg.SourceRoot), Demo: demo,
+		Root: rootFiles(p.cfg.SourceRoot), Demo: demo, Signed: len(keys) > 0,
 		Abilities: p.engine.Abilities(), Version: ReadBuild().Version,
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ var extensions = map[string]bool{
 // listing is the body of /demo.json.
 type listing struct {
 	Demo     bool      `json:"demo"`
+	Signed   bool      `json:"signed"`
 	Version  string    `json:"version,omitempty"`
 	Formats  []choice  `json:"formats"`
 	Pictures []picture `json:"pictures"`
@@ -54,7 +55,7 @@ type picture struct {
 }
 
 func (p *Playground) list() file {
-	out := listing{Demo: p.config.Demo, Version: p.config.Version, Pictures: []picture{}}
+	out := listing{Demo: p.config.Demo, Signed: p.config.Signed, Version: p.config.Version, Pictures: []picture{}}
 	for _, f := range media.OutputFormats() {
 		out.Formats = append(out.Formats, choice{f, p.config.Abilities.Write[f]})
 	}

@@ -32,6 +32,9 @@ type Config struct {
 	// Demo says that Root is the folder EnsureDemo filled, so that its
 	// pictures have titles.
 	Demo bool
+	// Signed says that the server answers signed URLs only. The page has no
+	// key, and then says so and asks for no picture.
+	Signed bool
 	// Abilities tells which formats can be chosen.
 	Abilities media.Abilities
 	// Version is the program's own, shown in the page's foot.

@@ -162,6 +162,7 @@ func TestPageIsSelfContained(t *testing.T) {
 
 type listing struct {
 	Demo    bool
+	Signed  bool
 	Version string
 	Formats []struct {
 		Format    string
@@ -208,6 +209,14 @@ func TestListing(t *testing.T) {
 		}
 		if len(l.Formats) != len(media.OutputFormats()) || l.Version != "1.2" || l.Pictures == nil {
 			t.Errorf("got %+v", l)
+		}
+	})
+
+	t.Run("tells whether URLs have to be signed", func(t *testing.T) {
+		for _, signed := range []bool{true, false} {
+			if l := list(t, web.Config{Signed: signed}); l.Signed != signed {
+				t.Errorf("signed is told as %v, want %v", l.Signed, signed)
+			}
 		}
 	})
 

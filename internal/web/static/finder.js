@@ -40,10 +40,12 @@ export class Finder {
       this.set(clamp(this.state.fx + step[0] * by), clamp(this.state.fy + step[1] * by), true);
     });
     this.img.addEventListener('load', () => this.#place());
+    this.img.addEventListener('error', () => this.img.removeAttribute('src')); // the result tells what is wrong
   }
 
-  show(state) {
-    const url = state.key ? previewURL(state.key, 400, 400) : '';
+  // show without picture leaves the well empty: none can be had.
+  show(state, { picture = true } = {}) {
+    const url = picture && state.key ? previewURL(state.key, 400, 400) : '';
     if (this.url !== url) {
       this.url = url;
       if (url) this.img.src = url;

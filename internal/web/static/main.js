@@ -18,7 +18,7 @@ const lanes = { result: new Lane(), reference: new Lane(), info: new Lane() };
 const finder = new Finder(byId('finder'), (fx, fy, slide) => aim(fx, fy, slide));
 
 let state = { ...defaults };
-let listing = { pictures: [], formats: [] };
+let listing = { pictures: [], formats: [], signed: false };
 let accept = '*/*';
 let timer = 0;
 let source = { bytes: 0 }; // what is known of the chosen original
@@ -38,7 +38,7 @@ function change(part, { slide = false } = {}) {
 function show() {
   showControls(document, state);
   markChosen(byId('strip'), state.key);
-  finder.show(state);
+  finder.show(state, { picture: !listing.signed });
   byId('background-text').textContent = state.ground ? state.background : 'none';
   byId('gravity-hint').textContent = hint();
   history.replaceState(null, '', writeHash(state));
@@ -71,7 +71,19 @@ function snippet() {
 
 let lastAsked = '';
 
+// unsigned tells once what every answer would say: keys stay with the server,
+// so this page has none to sign with.
+const unsigned = {
+  title: 'This server takes signed URLs only',
+  detail: 'It has signing keys, and the playground has none, so no picture can be shown here. The URL below is right ' +
+    'but for its signature; sign it with: spillway sign --key-file FILE \'URL\'',
+};
+
 async function ask() {
+  if (listing.signed) {
+    stage.problem({ status: 0, body: unsigned });
+    return;
+  }
   if (!state.key) {
     stage.problem({ status: 0, body: { title: 'No picture yet', detail: 'Type the key of a picture under the root, or the URL of one, into the field at the top.' } });
     return;
@@ -127,6 +139,7 @@ async function describe() {
   byId('caption').textContent = listed?.note ?? '';
   byId('source').textContent = '';
   byId('own-key').value = listed ? '' : key;
+  if (listing.signed) return;
   try {
     const { blob } = await lanes.info.get(infoURL(key), 'application/json');
     const info = JSON.parse(await blob.text());
@@ -169,7 +182,7 @@ async function start() {
   [listing, accept] = await Promise.all([fetch('/demo.json').then((r) => r.json()), acceptable()]);
   byId('version').textContent = (listing.version ?? '').replace('(devel)', 'dev');
   disableFormats(byId('formats'), listing.formats);
-  buildStrip(byId('strip'), listing.pictures, (key) => change({ key }));
+  buildStrip(byId('strip'), listing.pictures, (key) => change({ key }), { thumbs: !listing.signed });
   byId('strip').hidden = listing.pictures.length === 0;
   change(readHash(location.hash, startState()));
   document.documentElement.dataset.ready = '1';

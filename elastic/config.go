@@ -113,9 +113,15 @@ type Config[T any] struct {
 	// ScaleCooldown is, with QueueLength, the least time between any two
 	// actions (default 30 s). The other signals are steadier: for them it is
 	// the least time between two that shrink, and between an action and one
-	// the other way (default 2 s). The floor is always refilled at once.
-	// Negative means none.
+	// the other way (default 2 s), except that jobs which wait for more than
+	// four times TargetWait are never made to wait for it. The floor is always
+	// refilled at once. Negative means none.
 	ScaleCooldown time.Duration
+	// KeepIdle is for how long WaitTime and SmoothedBacklog keep workers after
+	// they were last needed; then all that are spare go in one step. Idle
+	// workers cost little, and growing again just after costs somebody's wait.
+	// Default 10 s.
+	KeepIdle time.Duration
 	// RetireGrace is how long a retiring worker has before its own context
 	// (never its job's) is cancelled as a nudge. Default 2 s.
 	RetireGrace time.Duration
@@ -165,6 +171,7 @@ func (c Config[T]) Validate() error {
 		"ScaleDownThreshold is %d; above ScaleUpThreshold (%d) the same queue would grow and shrink the pool",
 		c.ScaleDownThreshold, c.ScaleUpThreshold)
 	f.note(c.CheckInterval < time.Millisecond, "CheckInterval is %s; it must be at least 1ms", c.CheckInterval)
+	f.note(c.KeepIdle < 0, "KeepIdle is %s; it must not be negative", c.KeepIdle)
 	f.note(c.RetireGrace < 0, "RetireGrace is %s; it must not be negative", c.RetireGrace)
 	f.note(c.GateShare < 1, "GateShare is %d; it must be at least 1", c.GateShare)
 	return errors.Join(f...)
@@ -198,6 +205,7 @@ func (c Config[T]) withDefaults() Config[T] {
 	}
 	c.CheckInterval = or(c.CheckInterval, interval)
 	c.ScaleCooldown = max(0, or(c.ScaleCooldown, cooldown))
+	c.KeepIdle = or(c.KeepIdle, 10*time.Second)
 	c.RetireGrace = or(c.RetireGrace, 2*time.Second)
 	c.DrainTimeout = max(0, or(c.DrainTimeout, 10*time.Second))
 	c.GateShare = or(c.GateShare, 1)

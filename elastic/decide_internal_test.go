@@ -41,9 +41,9 @@ func TestDecide(t *testing.T) {
 		{"wait: above it does", wait, snapshot{due: true, live: 4, queued: 3, wait: 51 * ms}, Grow, 1, 1, LimitNone},
 		{"wait: not between checks", wait, snapshot{live: 4, queued: 3, wait: 51 * ms}, Hold, 0, 0, LimitNone},
 		{"wait: it grows to what arrives and what has piled up", wait,
-			snapshot{due: true, live: 4, queued: 10, wait: 60 * ms, arrival: 50, service: 100 * ms}, Grow, 3, 3, LimitNone},
-		{"wait: at most to twice its size", wait,
-			snapshot{due: true, live: 4, queued: 1000, wait: time.Second, arrival: 50, service: 100 * ms}, Grow, 4, 4, LimitNone},
+			snapshot{due: true, live: 4, queued: 10, wait: 60 * ms, arrival: 50, service: 100 * ms}, Grow, 5, 5, LimitNone},
+		{"wait: at most to four times its size", wait,
+			snapshot{due: true, live: 4, queued: 1000, wait: time.Second, arrival: 50, service: 100 * ms}, Grow, 12, 12, LimitNone},
 		{"wait: no further than the gate has room", wait,
 			snapshot{due: true, live: 4, queued: 1000, wait: time.Second, arrival: 50, service: 100 * ms,
 				gate: load{gated: true, slots: 2}, gateUse: 0.8}, Grow, 1, 1, LimitNone},
@@ -52,19 +52,21 @@ func TestDecide(t *testing.T) {
 		{"wait: it grows again at once", wait,
 			snapshot{due: true, live: 4, queued: 9, wait: time.Second, grew: ago(50 * ms)}, Grow, 1, 1, LimitNone},
 		{"wait: it does not grow right after it shrank", wait,
-			snapshot{due: true, live: 4, queued: 9, wait: time.Second, shrank: ago(time.Second)}, Grow, 1, 0, LimitCooldown},
+			snapshot{due: true, live: 4, queued: 9, wait: 200 * ms, shrank: ago(time.Second)}, Grow, 1, 0, LimitCooldown},
+		{"wait: unless jobs wait far too long", wait,
+			snapshot{due: true, live: 4, queued: 9, wait: 201 * ms, shrank: ago(time.Second)}, Grow, 1, 1, LimitNone},
 		{"wait: a while after it shrank it grows", wait,
 			snapshot{due: true, live: 4, queued: 9, wait: time.Second, shrank: ago(2 * time.Second)}, Grow, 1, 1, LimitNone},
-		{"wait: it lets half of what is spare go", wait, snapshot{due: true, live: 16, working: 5}, Shrink, 5, 5, LimitNone},
-		{"wait: the last spare one, too", wait, snapshot{due: true, live: 3, working: 0.1}, Shrink, 1, 1, LimitNone},
+		{"wait: it lets all that is spare go", wait, snapshot{due: true, live: 16, needed: 5}, Shrink, 10, 10, LimitNone},
+		{"wait: the last spare one, too", wait, snapshot{due: true, live: 3, needed: 0.1}, Shrink, 1, 1, LimitNone},
 		{"wait: not below the floor", wait, snapshot{due: true, live: 2, working: 0}, Hold, 0, 0, LimitNone},
-		{"wait: it keeps some headroom", wait, snapshot{due: true, live: 6, working: 4.5}, Hold, 0, 0, LimitNone},
-		{"wait: those busy now count, however idle they were", wait, snapshot{due: true, live: 8, busy: 7, working: 1}, Hold, 0, 0, LimitNone},
-		{"wait: it does not shrink with jobs queued", wait, snapshot{due: true, live: 8, queued: 1, working: 1}, Hold, 0, 0, LimitNone},
+		{"wait: it keeps some headroom", wait, snapshot{due: true, live: 6, needed: 4.5}, Hold, 0, 0, LimitNone},
+		{"wait: those busy now count, however idle they were", wait, snapshot{due: true, live: 8, busy: 7, needed: 1}, Hold, 0, 0, LimitNone},
+		{"wait: it does not shrink with jobs queued", wait, snapshot{due: true, live: 8, queued: 1, needed: 1}, Hold, 0, 0, LimitNone},
 		{"wait: it does not shrink right after it grew", wait,
-			snapshot{due: true, live: 8, working: 1, grew: ago(1999 * ms)}, Shrink, 3, 0, LimitCooldown},
+			snapshot{due: true, live: 8, needed: 1, grew: ago(1999 * ms)}, Shrink, 6, 0, LimitCooldown},
 		{"wait: shrinking takes its time between steps", wait,
-			snapshot{due: true, live: 8, working: 1, shrank: ago(time.Second)}, Shrink, 3, 0, LimitCooldown},
+			snapshot{due: true, live: 8, needed: 1, shrank: ago(time.Second)}, Shrink, 6, 0, LimitCooldown},
 		{"wait: it does not shrink while it shuts down", wait,
 			snapshot{due: true, live: 8, draining: true}, Hold, 0, 0, LimitNone},
 
@@ -84,7 +86,7 @@ func TestDecide(t *testing.T) {
 		{"backlog: before any job has ended, the oldest tells", backlog,
 			snapshot{due: true, live: 2, busy: 2, backlog: 3, queued: 3, oldest: time.Second}, Grow, 1, 1, LimitNone},
 		{"backlog: it shrinks to the load offered", backlog,
-			snapshot{due: true, live: 10, service: 50 * ms, arrival: 60}, Shrink, 3, 3, LimitNone},
+			snapshot{due: true, live: 10, service: 50 * ms, arrival: 60}, Shrink, 6, 6, LimitNone},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,7 +112,8 @@ func TestFullness(t *testing.T) {
 		{"no gate is never full", load{}, 1, LimitNone},
 		{"slots to spare are not", load{gated: true, slots: 4, running: 4, waiting: 1}, 0.9, LimitNone},
 		{"slots used all the time are", load{gated: true, slots: 4, running: 4}, 0.99, LimitCPU},
-		{"as many waiting as there are slots are", load{gated: true, slots: 4, running: 4, waiting: 4}, 0.9, LimitCPU},
+		{"as many waiting as there are slots are", load{gated: true, slots: 4, running: 4, waiting: 4}, 0.8, LimitCPU},
+		{"a crowd that has only just come is not", load{gated: true, slots: 4, running: 4, waiting: 4}, 0.1, LimitNone},
 		{"memory that keeps a job from a free slot is", load{gated: true, slots: 4, running: 1, waiting: 1, starved: 1}, 0.2, LimitMemory},
 	}
 	for _, c := range cases {
@@ -188,6 +191,24 @@ func TestACrashLoopPausesAtMostASecond(t *testing.T) {
 	c.crashed(now+int64(time.Minute), now+int64(time.Minute)-1, 0)
 	if c.until != before {
 		t.Error("a crash a minute later is still paused after")
+	}
+}
+
+func TestTheHighestOfAWhileIsForgottenAfterIt(t *testing.T) {
+	h := highest{part: 100}
+	h.add(7, 1000)
+	for now := int64(1050); now <= 1500; now += 50 {
+		if h.add(1, now); h.value() != 7 {
+			t.Fatalf("after %d it is %g", now-1000, h.value())
+		}
+	}
+	h.add(2, 1600)
+	if h.value() != 2 {
+		t.Errorf("after the whole while it is %g", h.value())
+	}
+	h.add(3, 1_000_000)
+	if h.value() != 3 {
+		t.Errorf("long after that it is %g", h.value())
 	}
 }
 

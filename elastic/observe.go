@@ -33,6 +33,7 @@ func (p *DynamicScaler[T]) observe(now int64, due bool) snapshot {
 	s.service = time.Duration(p.avg.service.value)
 	s.backlog = p.avg.backlog.value
 	s.working = p.avg.busy.value
+	s.needed = p.avg.needed.value()
 	if due {
 		p.latest = s
 	}
@@ -51,6 +52,7 @@ func (p *DynamicScaler[T]) average(now int64, queued int) {
 	// A job that ended during the scan was missed, and is now counted twice.
 	busy := float64(worked-p.seen.worked) / float64(over)
 	p.avg.busy.add(min(max(busy, 0), float64(p.workers.total())), over)
+	p.avg.needed.add(p.avg.busy.value, now)
 	if jobs := sum.done + sum.failed - p.seen.ended.done - p.seen.ended.failed; jobs > 0 {
 		p.avg.service.add(float64(sum.busy-p.seen.ended.busy)/float64(jobs), over)
 	}

@@ -70,7 +70,7 @@ func New[T any](cfg Config[T]) (*DynamicScaler[T], error) {
 		wake:       make(chan struct{}, cfg.QueueSize),
 		poked:      make(chan struct{}, 1),
 		over:       make(chan struct{}),
-		avg:        newAverages(),
+		avg:        newAverages(cfg.KeepIdle),
 		host:       newHostMeter(),
 		minWorkers: cfg.MinWorkers,
 		maxWorkers: cfg.MaxWorkers,

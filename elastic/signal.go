@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -23,13 +24,12 @@ func (a *ewma) add(value float64, over time.Duration) {
 	a.value += weight * (value - a.value)
 }
 
-// Spans of the averages. Need rises fast and is believed early; idleness must
-// last before it is.
+// Spans of the averages: short ones, because a burst lasts for seconds.
 const (
-	spanArrival = time.Second
+	spanArrival = 250 * time.Millisecond
 	spanService = 2 * time.Second
 	spanBacklog = 500 * time.Millisecond
-	spanBusy    = 2 * time.Second
+	spanBusy    = 500 * time.Millisecond
 )
 
 // averages belong to the goroutine of Run.
@@ -38,13 +38,35 @@ type averages struct {
 	service ewma // ns a job
 	backlog ewma // queued jobs
 	busy    ewma // workers in a job
+	needed  highest
 }
 
-func newAverages() averages {
+func newAverages(keepIdle time.Duration) averages {
 	return averages{
 		arrival: ewma{span: spanArrival},
 		service: ewma{span: spanService},
 		backlog: ewma{span: spanBacklog},
 		busy:    ewma{span: spanBusy},
+		needed:  highest{part: max(1, int64(keepIdle)/6)},
 	}
 }
+
+// highest is the highest value of the last while, to a sixth of it.
+type highest struct {
+	part  int64 // ns, a sixth of the while
+	parts [6]float64
+	at    int64 // number of the current part
+}
+
+// add takes the value at a moment of the pool's clock.
+func (h *highest) add(value float64, now int64) {
+	at := now / h.part
+	for h.at = max(h.at, at-int64(len(h.parts))); h.at < at; {
+		h.at++
+		h.parts[h.at%int64(len(h.parts))] = 0
+	}
+	i := at % int64(len(h.parts))
+	h.parts[i] = max(h.parts[i], value)
+}
+
+func (h *highest) value() float64 { return slices.Max(h.parts[:]) }

@@ -35,7 +35,7 @@ func (p *DynamicScaler[T]) observe(now int64, due bool) snapshot {
 	s.working = p.avg.busy.value
 	s.needed = p.avg.needed.value()
 	if due {
-		p.latest = s
+		p.latest, p.rate = s, p.avg.told.value
 	}
 	return s
 }
@@ -47,7 +47,9 @@ func (p *DynamicScaler[T]) average(now int64, queued int) {
 		return
 	}
 	worked, sum := p.workers.worked(now), p.workers.sum()
-	p.avg.arrival.add(float64(p.queue.arrivals-p.seen.arrivals)/over.Seconds(), over)
+	rate := float64(p.queue.arrivals-p.seen.arrivals) / over.Seconds()
+	p.avg.arrival.add(rate, over)
+	p.avg.told.add(rate, over)
 	p.avg.backlog.add(float64(queued), over)
 	// A job that ended during the scan was missed, and is now counted twice.
 	busy := float64(worked-p.seen.worked) / float64(over)

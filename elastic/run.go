@@ -48,6 +48,7 @@ type DynamicScaler[T any] struct {
 	grew, shrank           time.Time
 	records                records
 	latest                 snapshot
+	rate                   float64 // of arrivals, a second
 	hostCPU                HostCPU
 	returned               uint64 // jobs ended while queued
 	ups, downs, refills    uint64

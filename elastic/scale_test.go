@@ -123,7 +123,7 @@ func TestStats(t *testing.T) {
 		p := run(t, elastic.Config[job]{Handler: doJob, MinWorkers: 2, MaxWorkers: 2, Classes: 2})
 		offer(t, p, 100*time.Millisecond, 150*time.Millisecond, 20*time.Second)
 		s := p.Stats()
-		if s.ArrivalRate < 8 || s.ArrivalRate > 12 || s.ServiceTime.Round(10*time.Millisecond) != 150*time.Millisecond ||
+		if s.ArrivalRate < 9 || s.ArrivalRate > 11 || s.ServiceTime.Round(10*time.Millisecond) != 150*time.Millisecond ||
 			s.Working < 1.4 || s.Working > 1.6 {
 			t.Errorf("10 jobs a second of 150 ms on 1.5 workers are told as %.1f, %s, %.1f", s.ArrivalRate, s.ServiceTime, s.Working)
 		}

@@ -24,9 +24,11 @@ func (a *ewma) add(value float64, over time.Duration) {
 	a.value += weight * (value - a.value)
 }
 
-// Spans of the averages: short ones, because a burst lasts for seconds.
+// Spans of the averages: short ones, because a burst lasts for seconds. The
+// rate of arrivals has a second, which is for people.
 const (
 	spanArrival = 250 * time.Millisecond
+	spanTold    = 2 * time.Second
 	spanService = 2 * time.Second
 	spanBacklog = 500 * time.Millisecond
 	spanBusy    = 500 * time.Millisecond
@@ -35,6 +37,7 @@ const (
 // averages belong to the goroutine of Run.
 type averages struct {
 	arrival ewma // jobs a second
+	told    ewma // the same
 	service ewma // ns a job
 	backlog ewma // queued jobs
 	busy    ewma // workers in a job
@@ -44,6 +47,7 @@ type averages struct {
 func newAverages(keepIdle time.Duration) averages {
 	return averages{
 		arrival: ewma{span: spanArrival},
+		told:    ewma{span: spanTold},
 		service: ewma{span: spanService},
 		backlog: ewma{span: spanBacklog},
 		busy:    ewma{span: spanBusy},

@@ -80,7 +80,7 @@ func (p *DynamicScaler[T]) Stats() Stats {
 		Live: p.workers.live(), Total: p.workers.total(), Busy: p.workers.busy(), OnCPU: p.workers.onCPU(),
 		MinWorkers: p.minWorkers, MaxWorkers: p.maxWorkers,
 		Queued: p.queue.length, OldestWait: time.Duration(p.queue.oldest(now)),
-		StandingWait: p.latest.wait, ArrivalRate: p.latest.arrival,
+		StandingWait: p.latest.wait, ArrivalRate: p.rate,
 		ServiceTime: p.latest.service, Working: p.latest.working,
 		Arrived: p.queue.arrivals, Done: sum.done, Failed: sum.failed, Panicked: sum.panicked,
 		Returned: p.returned,

@@ -68,9 +68,9 @@ func names(files map[string][]byte) map[string]bool {
 
 // ending is a context that ends after it was asked a number of times.
 type ending struct {
-	context.Context
-	mu   sync.Mutex
-	left int
+	context.Context //nolint:containedctx // it is one
+	mu              sync.Mutex
+	left            int
 }
 
 func (e *ending) Err() error {

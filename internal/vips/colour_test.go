@@ -165,6 +165,50 @@ func TestKeptProfilesFitWhatCarriesThem(t *testing.T) {
 	}
 }
 
+// Marks and grounds are sRGB. Laid as they are on the numbers of another
+// profile they would show as other colours.
+func TestColoursLaidOnAKeptProfileStayThemselves(t *testing.T) {
+	scene := testpictures.Scene(60, 40)
+	profile := testpictures.ICCChunk(testpictures.SwappedProfile())
+	opaque := testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, profile)
+	clear := testpictures.PNGOf(image.NewNRGBA(scene.Rect), 8, testpictures.PNGRGBA, false, profile)
+	red := color.NRGBA{220, 30, 10, 255}
+	ground := func(c media.Colour) func(*media.Request) {
+		return func(r *media.Request) { r.Background = &c }
+	}
+	bars := func(r *media.Request) { r.Fit, r.Sizes = media.Contain, []media.Size{{Width: 60, Height: 60}} }
+	coloured := ground(media.Colour{R: 220, G: 30, B: 10, A: 255})
+	grey := ground(media.Colour{R: 100, G: 100, B: 100, A: 255})
+	white := ground(media.Colour{R: 255, G: 255, B: 255, A: 255})
+	tests := []struct {
+		name  string
+		src   []byte
+		steps []func(*media.Request)
+		want  *color.NRGBA // in the middle of the top row
+		kept  bool
+	}{
+		{"a watermark", opaque, []func(*media.Request){marked(media.Watermark{URL: "mark", Opacity: 1, Scale: 1})}, &red, false},
+		{"a ground", clear, []func(*media.Request){coloured}, &red, false},
+		{"a grey ground", clear, []func(*media.Request){grey}, &color.NRGBA{100, 100, 100, 255}, false},
+		{"bars", opaque, []func(*media.Request){coloured, bars}, &red, false},
+		{"white bars", opaque, []func(*media.Request){white, bars}, &color.NRGBA{255, 255, 255, 255}, true},
+		{"a ground that nothing shows", opaque, []func(*media.Request){coloured}, nil, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			req := ask(0, 0, append(test.steps, func(r *media.Request) { r.Keep.ICC = true })...)
+			out := renderAll(t, test.src, plainPNG(3, 2, red), req, media.PNG)[0].data
+			info, err := start(t).Probe(t.Context(), out, media.DefaultLimits())
+			if err != nil || info.Profile != test.kept {
+				t.Errorf("profile kept: %v, want %v (%v)", info.Profile, test.kept, err)
+			}
+			if test.want != nil {
+				colourIs(t, picture(t, out, ask(0, 0)), 30, 1, *test.want, 2)
+			}
+		})
+	}
+}
+
 func TestCMYKGoesThroughItsProfileOrTheFallback(t *testing.T) {
 	inks := testpictures.CMYK(60, 40)
 	t.Run("the embedded profile is used", func(t *testing.T) {

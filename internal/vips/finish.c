@@ -79,16 +79,26 @@ lay_on_ground(const SpwJob *job, const SpwOutput *output, VipsImage **image)
 	return spw_format_alpha(output->format) ? 0 : spw_flatten(image, white);
 }
 
+/* Whether a colour is laid on the picture. White and black are the same in all
+ * profiles; any other is sRGB, and so is a watermark.
+ */
+static int
+brings_colour(const Run *run, const SpwOutput *output, VipsImage *image)
+{
+	const SpwJob *job = run->job;
+	const double *ink = job->background;
+	int neutral = ink[0] == ink[1] && ink[1] == ink[2] && (ink[0] == 0 || ink[0] == 255);
+	int ground = job->has_background && ink[3] > 0 && !neutral;
+
+	return run->mark != NULL || (ground && (output->layout.canvas.width || vips_image_hasalpha(image)));
+}
+
 /* Whether the pixels stay in the space of their profile. */
 static int
 keeps_space(const Run *run, const SpwOutput *output, VipsImage *image)
 {
-	const SpwJob *job = run->job;
-	int coloured = job->has_background &&
-		(job->background[0] != job->background[1] || job->background[1] != job->background[2]);
-
-	return (output->keep & SPW_KEEP_ICC) && !job->grayscale &&
-		spw_profile_is_kept(image, output->format, coloured || run->mark != NULL);
+	return (output->keep & SPW_KEEP_ICC) && !run->job->grayscale && !brings_colour(run, output, image) &&
+		spw_profile_is_kept(image, output->format);
 }
 
 /* Resizing and blurring mix neighbours, which is right on premultiplied colour

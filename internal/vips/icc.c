@@ -203,16 +203,16 @@ pleases_libpng(const Profile *profile)
 }
 
 /* Whether a result of that format can carry the profile of its pixels; some
- * formats make RGB of grey, and so do steps that bring colour.
+ * formats make RGB of grey.
  */
 int
-spw_profile_is_kept(VipsImage *image, int format, int brings_colour)
+spw_profile_is_kept(VipsImage *image, int format)
 {
 	Profile profile;
 
 	if (embedded(image, &profile) || !spw_profile_matches(image) || format == SPW_GIF)
 		return 0;
-	if (is_of(&profile, "GRAY") && (brings_colour || format == SPW_WEBP || format == SPW_AVIF))
+	if (is_of(&profile, "GRAY") && (format == SPW_WEBP || format == SPW_AVIF))
 		return 0;
 	return format != SPW_PNG || pleases_libpng(&profile);
 }

@@ -47,7 +47,7 @@ int spw_to_rgb(VipsImage **image);
 VipsIntent spw_profile_intent(VipsImage *image);
 int spw_is_srgb_profile(VipsImage *image);
 int spw_profile_matches(VipsImage *image);
-int spw_profile_is_kept(VipsImage *image, int format, int brings_colour);
+int spw_profile_is_kept(VipsImage *image, int format);
 
 VipsSource *spw_stoppable_source(SpwJob *job, const void *data, size_t length);
 int spw_conclude(SpwJob *job, int stage);

@@ -3,6 +3,7 @@ package vips_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -90,4 +91,34 @@ func hasGPS(file []byte) bool {
 	}
 	block := file[at:min(len(file), at+4096)]
 	return bytes.Contains(block, []byte{0x25, 0x88, 4, 0}) || bytes.Contains(block, []byte{0x88, 0x25, 0, 4})
+}
+
+// The table of docs/http.md. What a format does not carry is only promised to
+// raise no error.
+func TestKeptMetadataTravelAsFarAsTheFormatCarriesThem(t *testing.T) {
+	const line = "Ada of the press"
+	block := "\x1c\x02\x50\x00" + string(rune(len(line))) + line
+	resource := "Photoshop 3.0\x00" + "8BIM\x04\x04\x00\x00\x00\x00\x00" + string(rune(len(block))) + block
+	src := testpictures.InsertSegments(tagged(), testpictures.Segment{Marker: 0xed, Data: []byte(resource + "\x00"[:len(block)%2])})
+	const exif, xmp, iptc, icc = artist, xmpText, line, "profile"
+	carried := map[media.Format][]string{
+		media.JPEG: {exif, xmp, iptc, icc}, media.PNG: {exif, xmp, icc}, media.WebP: {exif, xmp, icc},
+		media.AVIF: {exif, xmp, icc}, media.TIFF: {xmp, icc}, media.JXL: {icc}, media.GIF: {},
+	}
+	for format, texts := range carried {
+		t.Run(string(format), func(t *testing.T) {
+			req := ask(60, 0, func(r *media.Request) { r.Keep = media.Keep{EXIF: true, XMP: true, IPTC: true, ICC: true} })
+			out := render(t, src, req, format).data
+			plain := render(t, out, req, media.JPEG).data // PNG packs its texts
+			info, err := start(t).Probe(t.Context(), out, media.DefaultLimits())
+			if err != nil || info.Profile != slices.Contains(texts, icc) {
+				t.Errorf("profile: %v, %v", info.Profile, err)
+			}
+			for _, text := range texts {
+				if text != icc && !bytes.Contains(plain, []byte(text)) {
+					t.Errorf("%q is lost", text)
+				}
+			}
+		})
+	}
 }

@@ -109,7 +109,7 @@ func TestKeptMetadataTravelAsFarAsTheFormatCarriesThem(t *testing.T) {
 		t.Run(string(format), func(t *testing.T) {
 			req := ask(60, 0, func(r *media.Request) { r.Keep = media.Keep{EXIF: true, XMP: true, IPTC: true, ICC: true} })
 			out := render(t, src, req, format).data
-			plain := render(t, out, req, media.JPEG).data // PNG packs its texts
+			plain := append(out, render(t, out, req, media.JPEG).data...) // PNG packs its texts
 			info, err := start(t).Probe(t.Context(), out, media.DefaultLimits())
 			if err != nil || info.Profile != slices.Contains(texts, icc) {
 				t.Errorf("profile: %v, %v", info.Profile, err)

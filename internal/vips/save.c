@@ -107,11 +107,14 @@ save_gif(VipsImage *image, const SpwOutput *output, VipsTarget *target)
 		NULL);
 }
 
+/* Below 5 libvips asks libjxl for more loss than it knows, and libjxl then
+ * takes its default, which is nearly lossless.
+ */
 static int
 save_jxl(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
 {
-	return vips_jxlsave_target(image, target, STRIP, "Q", quality, "lossless", output->lossless, "effort",
-		output->effort, NULL);
+	return vips_jxlsave_target(image, target, STRIP, "Q", VIPS_MAX(quality, 5), "lossless", output->lossless,
+		"effort", output->effort, NULL);
 }
 
 /* TIFF is written out of order, so it is made in memory and handed on whole. */
@@ -190,53 +193,101 @@ encode(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, Enco
 }
 
 /* What is known while a quality is searched for: the highest that fits, 0 when
- * none does yet, and the lowest that does not.
+ * none does yet, the lowest that does not, and the one that was that before.
  */
 typedef struct {
-	int fits, above;
-	double fits_size, above_size;
+	int fits, above, earlier;
+	double fits_size, above_size, earlier_size;
 	int side; /* how often in a row the same end moved; its sign says which */
 } Bracket;
 
-/* Quantisers step about with the distance from the best quality, so sizes are
- * near a line when both are taken by their logarithms.
+/* Quantisers step about with the distance from the best quality, and near the
+ * lowest with the quality itself, so sizes are near a line when they and this
+ * ratio are taken by their logarithms.
  */
 static double
 on_curve(int quality)
 {
-	return -log(102.0 - quality);
+	return log((quality + 3.0) / (102.0 - quality));
 }
 
 static double
 from_curve(double place)
 {
-	return 102.0 - exp(-place);
+	double ratio = exp(place);
+
+	return (102 * ratio - 3) / (1 + ratio);
 }
 
-/* How much below the budget a guess aims that has nothing below it yet. */
-static const double aims[MOST_ENCODES] = { 1, 0.95, 0.75, 0.4, 0 };
-
-/* The next guess. While nothing fits, only one size is of use, and the guess
- * goes by what photographs do; later ones go through the curve, or take the
- * middle where that keeps moving one end only. The last is for whether there
- * is any answer at all.
+/* Logarithm of size by place on the curve, measured on photographs, drawings,
+ * text, gradients and noise in all formats: the usual one, for when only one
+ * size is known, and the flattest and steepest worth believing.
  */
+#define USUAL_SLOPE 0.85
+#define FLATTEST 0.35
+#define STEEPEST 0.95
+
+/* How much below the budget a guess aims that has nothing below it yet. The
+ * last guess is for whether there is any answer at all.
+ */
+static const double aims[MOST_ENCODES] = { 1, 0.93, 0.8, 0.76, 0 };
+
+/* While nothing fits: down the line through the two sizes nearest. */
+static double
+down_the_line(const Bracket *bracket, double aim)
+{
+	double slope = USUAL_SLOPE, place = on_curve(bracket->above);
+
+	if (aim <= 0)
+		return 1;
+	if (bracket->earlier_size > bracket->above_size)
+		slope = log(bracket->earlier_size / bracket->above_size) / (on_curve(bracket->earlier) - place);
+	slope = VIPS_CLIP(FLATTEST, slope, STEEPEST);
+	return from_curve(place - log(bracket->above_size / aim) / slope);
+}
+
+/* Between the two ends, or in the middle where that keeps moving one end only. */
+static double
+between(const Bracket *bracket, double aim)
+{
+	double low = on_curve(bracket->fits), high = on_curve(bracket->above);
+
+	if (abs(bracket->side) >= 2 || bracket->above_size <= bracket->fits_size)
+		return (bracket->fits + bracket->above) / 2.0;
+	aim = VIPS_MAX(aim, bracket->fits_size);
+	return from_curve(low + (high - low) * log(aim / bracket->fits_size) /
+					log(bracket->above_size / bracket->fits_size));
+}
+
+/* Through all three sizes that are known; their curve bends where encoders
+ * change their ways. Only the last guess has them all near enough.
+ */
+static double
+on_the_bend(const Bracket *bracket, double aim)
+{
+	double y = log(aim), low = on_curve(bracket->fits), high = on_curve(bracket->above);
+	double a = log(bracket->fits_size), b = log(bracket->above_size), c = log(bracket->earlier_size);
+	double place = low * (y - b) * (y - c) / ((a - b) * (a - c)) + high * (y - a) * (y - c) / ((b - a) * (b - c)) +
+		on_curve(bracket->earlier) * (y - a) * (y - b) / ((c - a) * (c - b));
+
+	return from_curve(place > low && place < high ? place : (low + high) / 2);
+}
+
 static int
 next_quality(const Bracket *bracket, int number, double budget)
 {
-	double guess = (bracket->fits + bracket->above) / 2.0;
+	int last = number == MOST_ENCODES - 1;
+	int bends = bracket->earlier_size > bracket->above_size && bracket->above_size > bracket->fits_size;
+	double guess;
 
-	if (!bracket->fits && aims[number] == 0)
-		guess = 1;
-	else if (!bracket->fits)
-		guess = bracket->above - 18 * pow(log(bracket->above_size / (budget * aims[number])), 1.4);
-	else if (abs(bracket->side) < 2 && bracket->above_size > bracket->fits_size) {
-		double low = on_curve(bracket->fits), high = on_curve(bracket->above);
-		double aim = number == MOST_ENCODES - 1 ? 0.93 * budget : budget;
-
-		guess = from_curve(low + (high - low) * log(aim / bracket->fits_size) /
-						 log(bracket->above_size / bracket->fits_size));
-	}
+	if (!bracket->fits)
+		guess = down_the_line(bracket, aims[number] * budget);
+	else if (last && bends)
+		guess = on_the_bend(bracket, 0.95 * budget);
+	else /* a little lower with the last, which has to fit to be of use */
+		guess = between(bracket, (last ? 0.95 : 0.97) * budget);
+	if (!bracket->fits && number == MOST_ENCODES - 2)
+		guess = VIPS_MIN(guess, bracket->above / 2.0);
 	return VIPS_CLIP(bracket->fits + 1, (int) floor(guess), bracket->above - 1);
 }
 
@@ -245,6 +296,8 @@ static int
 narrow(Bracket *bracket, int quality, double size, double budget)
 {
 	if (size > budget) {
+		bracket->earlier = bracket->above;
+		bracket->earlier_size = bracket->above_size;
 		bracket->above = quality;
 		bracket->above_size = size;
 		bracket->side = VIPS_MIN(bracket->side, 0) - 1;

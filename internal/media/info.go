@@ -7,6 +7,9 @@ type Info struct {
 	// Width and Height are of one frame or page, as stored: before
 	// Orientation is applied. For vectors: natural size in CSS pixels.
 	Width, Height int
+	// NaturalWidth and NaturalHeight are what Width and Height of a vector
+	// were rounded from; 0 where nothing more exact is known than they are.
+	NaturalWidth, NaturalHeight float64
 	// Orientation is the EXIF value 1 to 8 that is still to be applied.
 	// It is 1 where the decoder itself turns the picture (HEIC, AVIF).
 	Orientation int
@@ -46,4 +49,13 @@ func (i Info) Upright() (width, height int) {
 		return i.Height, i.Width
 	}
 	return i.Width, i.Height
+}
+
+// exact is Upright before rounding; only vectors have parts of pixels.
+func (i Info) exact() (width, height float64) {
+	if i.NaturalWidth > 0 && i.NaturalHeight > 0 && i.Format.IsVector() {
+		return i.NaturalWidth, i.NaturalHeight
+	}
+	w, h := i.Upright()
+	return float64(w), float64(h)
 }

@@ -20,8 +20,13 @@ func LayOut(size Size, width, height int, req Request) (Layout, error) {
 	if width < 1 || height < 1 {
 		return Layout{}, Errorf(CodeDecodeFailed, "The picture has no pixels: it is %dx%d.", width, height)
 	}
+	return layOut(size, float64(width), float64(height), req)
+}
+
+// layOut is LayOut for vectors too, whose sides have parts of pixels.
+func layOut(size Size, width, height float64, req Request) (Layout, error) {
 	box := size.times(req.DPR)
-	layout := Layout{Width: width, Height: height}
+	layout := Layout{Width: rounded(width), Height: rounded(height)}
 	switch {
 	case box.Width == 0 && box.Height == 0:
 	case box.Width == 0 || box.Height == 0:
@@ -70,9 +75,9 @@ func rounded(v float64) int {
 
 // scales gives the factor that meets each side of the box; a side of 0 gives
 // the other side's.
-func scales(box Size, width, height int) (horizontal, vertical float64) {
-	horizontal = float64(box.Width) / float64(width)
-	vertical = float64(box.Height) / float64(height)
+func scales(box Size, width, height float64) (horizontal, vertical float64) {
+	horizontal = float64(box.Width) / width
+	vertical = float64(box.Height) / height
 	if box.Width == 0 {
 		horizontal = vertical
 	}
@@ -83,13 +88,13 @@ func scales(box Size, width, height int) (horizontal, vertical float64) {
 }
 
 // within is the whole picture inside the box.
-func within(box Size, width, height int, enlarge bool) (w, h int) {
+func within(box Size, width, height float64, enlarge bool) (w, h int) {
 	horizontal, vertical := scales(box, width, height)
 	scale := min(horizontal, vertical)
 	if scale >= 1 && !enlarge {
-		return width, height
+		return rounded(width), rounded(height)
 	}
-	w, h = rounded(float64(width)*scale), rounded(float64(height)*scale)
+	w, h = rounded(width*scale), rounded(height*scale)
 	if box.Width > 0 {
 		w = min(w, box.Width)
 	}
@@ -100,38 +105,38 @@ func within(box Size, width, height int, enlarge bool) (w, h int) {
 }
 
 // around is the smallest picture that covers the box.
-func around(box Size, width, height int, enlarge bool) (w, h int) {
+func around(box Size, width, height float64, enlarge bool) (w, h int) {
 	horizontal, vertical := scales(box, width, height)
 	scale := max(horizontal, vertical)
 	if scale >= 1 && !enlarge {
-		return width, height
+		return rounded(width), rounded(height)
 	}
-	w = max(rounded(float64(width)*scale), box.Width)
-	h = max(rounded(float64(height)*scale), box.Height)
+	w = max(rounded(width*scale), box.Width)
+	h = max(rounded(height*scale), box.Height)
 	return w, h
 }
 
 // fill stretches to the box; without enlarge to the largest box of the same
 // shape that needs no stretching on either side.
-func fill(box Size, width, height int, enlarge bool) (w, h int) {
+func fill(box Size, width, height float64, enlarge bool) (w, h int) {
 	horizontal, vertical := scales(box, width, height)
 	box = shrinkBox(box, max(horizontal, vertical), width, height, enlarge)
 	return box.Width, box.Height
 }
 
 // shrinkBox divides the box by scale when filling it would enlarge.
-func shrinkBox(box Size, scale float64, width, height int, enlarge bool) Size {
+func shrinkBox(box Size, scale, width, height float64, enlarge bool) Size {
 	if scale <= 1 || enlarge {
 		return box
 	}
 	return Size{
-		Width:  min(rounded(float64(box.Width)/scale), width),
-		Height: min(rounded(float64(box.Height)/scale), height),
+		Width:  min(rounded(float64(box.Width)/scale), rounded(width)),
+		Height: min(rounded(float64(box.Height)/scale), rounded(height)),
 	}
 }
 
 // cover fills the box and crops what hangs over.
-func cover(box Size, width, height int, req Request) Layout {
+func cover(box Size, width, height float64, req Request) Layout {
 	horizontal, vertical := scales(box, width, height)
 	box = shrinkBox(box, max(horizontal, vertical), width, height, req.Enlarge)
 	layout := Layout{}
@@ -150,7 +155,7 @@ func cover(box Size, width, height int, req Request) Layout {
 
 // contain pads the whole picture to the box. Only compass gravities move it;
 // a focal point or a smart gravity leaves it in the middle.
-func contain(box Size, width, height int, req Request) Layout {
+func contain(box Size, width, height float64, req Request) Layout {
 	layout := Layout{}
 	layout.Width, layout.Height = within(box, width, height, req.Enlarge)
 	if layout.Width == box.Width && layout.Height == box.Height {

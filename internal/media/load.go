@@ -35,8 +35,8 @@ func (p *Plan) largestScale() float64 {
 	var scale float64
 	for _, output := range p.Outputs {
 		scale = max(scale,
-			float64(output.Layout.Width)/float64(width),
-			float64(output.Layout.Height)/float64(height))
+			float64(output.Layout.Width)/width,
+			float64(output.Layout.Height)/height)
 	}
 	return scale
 }
@@ -48,8 +48,8 @@ func (p *Plan) jpegShrink() int {
 	for _, shrink := range []int{8, 4, 2} {
 		enough := true
 		for _, output := range p.Outputs {
-			enough = enough && width >= shrink*margin*output.Layout.Width &&
-				height >= shrink*margin*output.Layout.Height
+			enough = enough && width >= float64(shrink*margin*output.Layout.Width) &&
+				height >= float64(shrink*margin*output.Layout.Height)
 		}
 		if enough {
 			return shrink
@@ -71,14 +71,18 @@ func webpScale(need float64) float64 {
 // orientation. Decoders may differ from it by a pixel.
 func (p *Plan) Loaded() (width, height int) {
 	factor := p.Load.Scale / float64(p.Load.Shrink)
+	if p.Info.Format.IsVector() {
+		width, height := p.Info.exact()
+		return rounded(width * factor), rounded(height * factor)
+	}
 	return rounded(float64(p.Info.Width) * factor), rounded(float64(p.Info.Height) * factor)
 }
 
 // checkRendered bounds what a vector is rendered to. It can be far more than
 // the result when only a small crop of it is wanted.
 func (p *Plan) checkRendered() error {
-	width := math.Ceil(float64(p.Info.Width) * p.Load.Scale)
-	height := math.Ceil(float64(p.Info.Height) * p.Load.Scale)
+	width, height := p.Info.exact()
+	width, height = math.Ceil(width*p.Load.Scale), math.Ceil(height*p.Load.Scale)
 	if area := width * height; area > float64(p.limits.Pixels) {
 		return Errorf(CodePixels, "The drawing would have to be rendered at %.0fx%.0f, %.0f pixels in all; %d are allowed.",
 			width, height, area, p.limits.Pixels)

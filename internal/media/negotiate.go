@@ -65,7 +65,7 @@ func fitsSide(f Format, info Info, req Request) bool {
 	plan := Plan{Info: info, Request: req, Crop: area}
 	width, height := plan.region()
 	for _, size := range req.Sizes {
-		layout, err := LayOut(size, width, height, req)
+		layout, err := layOut(size, width, height, req)
 		if err != nil {
 			return true
 		}

@@ -103,26 +103,28 @@ func cropArea(info Info, crop *Rect) (*Area, error) {
 	if crop == nil {
 		return nil, nil
 	}
-	width, height := info.Upright()
-	right, bottom := min(crop.X+crop.Width, width), min(crop.Y+crop.Height, height)
-	left, top := max(crop.X, 0), max(crop.Y, 0)
+	w, h := info.exact()
+	right, bottom := min(float64(crop.X)+float64(crop.Width), w), min(float64(crop.Y)+float64(crop.Height), h)
+	left, top := float64(max(crop.X, 0)), float64(max(crop.Y, 0))
 	if right <= left || bottom <= top {
+		width, height := info.Upright()
 		return nil, Errorf(CodeInvalidParameter, "crop: %d,%d,%d,%d lies outside the picture, which is %dx%d.",
 			crop.X, crop.Y, crop.Width, crop.Height, width, height).About("crop")
 	}
-	w, h := float64(width), float64(height)
-	return &Area{
-		X: float64(left) / w, Y: float64(top) / h,
-		Width: float64(right-left) / w, Height: float64(bottom-top) / h,
-	}, nil
+	return &Area{X: left / w, Y: top / h, Width: (right - left) / w, Height: (bottom - top) / h}, nil
 }
 
-// region is the size that the sizes refer to: upright, cropped, rotated.
-func (p *Plan) region() (width, height int) {
-	width, height = p.Info.Upright()
-	if p.Crop != nil {
-		part := p.Crop.In(width, height)
-		width, height = part.Width, part.Height
+// region is the size that the sizes refer to: upright, cropped, rotated. It is
+// in whole pixels, but for vectors, which have none yet.
+func (p *Plan) region() (width, height float64) {
+	width, height = p.Info.exact()
+	switch {
+	case p.Crop == nil:
+	case p.Info.Format.IsVector():
+		width, height = width*p.Crop.Width, height*p.Crop.Height
+	default:
+		part := p.Crop.In(p.Info.Upright())
+		width, height = float64(part.Width), float64(part.Height)
 	}
 	if p.Request.Rotate == 90 || p.Request.Rotate == 270 {
 		width, height = height, width
@@ -148,15 +150,15 @@ func (p *Plan) addOutputs(format Format) error {
 // LayOut is the layout of output index for a picture that trimming has cut to
 // width x height, held against the same limits as the plan was.
 func (p *Plan) LayOut(index, width, height int) (Layout, error) {
-	return p.layOut(index, width, height, p.Outputs[index].Encode.Format)
+	return p.layOut(index, float64(width), float64(height), p.Outputs[index].Encode.Format)
 }
 
 // Limits are those the plan was made under. What only the engine sees, a later
 // page or a watermark, is held against them too.
 func (p *Plan) Limits() Limits { return p.limits }
 
-func (p *Plan) layOut(index, width, height int, format Format) (Layout, error) {
-	layout, err := LayOut(p.Outputs[index].Size, width, height, p.Request)
+func (p *Plan) layOut(index int, width, height float64, format Format) (Layout, error) {
+	layout, err := layOut(p.Outputs[index].Size, width, height, p.Request)
 	if err != nil {
 		return Layout{}, err
 	}

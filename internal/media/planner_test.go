@@ -251,3 +251,30 @@ func TestAreaIsNeverEmptyAndNeverOutside(t *testing.T) {
 		}
 	}
 }
+
+func TestVectorsAreLaidOutByTheirExactSize(t *testing.T) {
+	icon := photo(func(i *media.Info) {
+		i.Format, i.Width, i.Height, i.NaturalWidth, i.NaturalHeight = media.SVG, 25, 10, 24.5, 10.25
+	})
+	tests := []struct {
+		name          string
+		req           media.Request
+		width, height int
+	}{
+		{"whole", wish(boxes(media.Size{Width: 3000})), 3000, 1255},
+		{"turned", wish(boxes(media.Size{Width: 1025}), func(r *media.Request) { r.Rotate = 90 }), 1025, 2450},
+		{"a part", wish(boxes(media.Size{Height: 1025}), func(r *media.Request) { r.Crop = &media.Rect{X: 20, Width: 10, Height: 20} }), 450, 1025},
+		{"in its own size", wish(), 25, 10},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			plan, err := media.NewPlan(icon, test.req, media.PNG, everything(), media.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := plan.Outputs[0].Layout; got.Width != test.width || got.Height != test.height {
+				t.Errorf("laid out as %dx%d, want %dx%d", got.Width, got.Height, test.width, test.height)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"errors"
+	"math"
 	"unsafe"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -40,19 +41,38 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	if err != nil {
 		return media.Info{}, err
 	}
-	info, err := readHeader(ctx, src, format, limits)
+	info, err := readHeader(ctx, src, format, fineScale(format, findings), limits)
+	if err != nil && format.IsVector() && ctx.Err() == nil {
+		// It is far larger than its root says, or broken.
+		info, err = readHeader(ctx, src, format, 1, limits)
+	}
 	if err != nil {
 		return media.Info{}, err
 	}
 	return findings.Complete(info), nil
 }
 
-func readHeader(ctx context.Context, src []byte, format media.Format, limits media.Limits) (media.Info, error) {
+// fineScale is at which scale the size of a vector is read, of which libvips
+// gives whole pixels alone: its ratio has to be right to the pixel in the
+// largest result. It renders nothing and stays far below libvips' largest side.
+func fineScale(format media.Format, found media.Findings) float64 {
+	const side, most = 1e6, 1e5
+	switch {
+	case format == media.PDF:
+		return 100
+	case format != media.SVG:
+		return 1
+	}
+	return min(side/float64(max(found.Width, found.Height, 10)), most)
+}
+
+// readHeader gives what the decoder knows; scale is 1 but for vectors.
+func readHeader(ctx context.Context, src []byte, format media.Format, scale float64, limits media.Limits) (media.Info, error) {
 	if format == media.BMP {
 		return probeBMP(src)
 	}
 	r := &run{}
-	whole := media.Load{Frames: 1, Shrink: 1, Scale: 1}
+	whole := media.Load{Frames: 1, Shrink: 1, Scale: scale}
 	var err error
 	if r.job.load, src, err = loadOf(media.Info{Format: format}, whole, src, limits); err != nil {
 		return media.Info{}, err
@@ -70,11 +90,17 @@ func readHeader(ctx context.Context, src []byte, format media.Format, limits med
 			"The picture's header cannot be read: it is broken or cut short.")
 	}
 	info := infoOf(format, header, delays[:header.delays])
-	if format == media.PNG {
+	switch {
+	case format == media.PNG:
 		info.BitDepth = pngDepth(src)
+	case format.IsVector():
+		info.NaturalWidth, info.NaturalHeight = float64(info.Width)/scale, float64(info.Height)/scale
+		info.Width, info.Height = wholePixels(info.NaturalWidth), wholePixels(info.NaturalHeight)
 	}
 	return info, nil
 }
+
+func wholePixels(side float64) int { return max(int(math.Round(side)), 1) }
 
 // pngDepth is the depth of a channel. libvips tells it after unpacking to whole
 // bytes; a file that it has opened has its IHDR where it belongs.

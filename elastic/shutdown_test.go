@@ -87,7 +87,7 @@ func TestShutdownReturnsQueuedJobsOnceInItsTime(t *testing.T) {
 
 func TestShutdownAbandonsAJobThatDoesNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := elastic.New(elastic.Config[job]{Handler: doJob, RetireGrace: time.Second, DrainTimeout: time.Second})
+		p, err := elastic.New(elastic.Config[job]{Handler: doJob, MinWorkers: 2, RetireGrace: time.Second, DrainTimeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,19 +98,23 @@ func TestShutdownAbandonsAJobThatDoesNotListen(t *testing.T) {
 		outcome := make(chan error, 2)
 		go func() { outcome <- p.Submit(context.Background(), deaf) }()
 		<-heard
+		deaf2, heard2, release2 := block()
+		ticket := enqueue(t, p, deaf2) // to end it twice would close a closed channel
+		<-heard2
 		cancel()
 		began := time.Now()
 		var told *elastic.ShutdownError
-		if err := <-end; !errors.As(err, &told) || told.Abandoned != 1 || time.Since(began) != 2*time.Second {
+		if err := <-end; !errors.As(err, &told) || told.Abandoned != 2 || time.Since(began) != 2*time.Second {
 			t.Errorf("Run: %v after %s", err, time.Since(began))
 		}
 		if err := <-outcome; !errors.Is(err, elastic.ErrAbandoned) || !errors.Is(err, elastic.ErrShuttingDown) {
 			t.Errorf("its caller got %v", err)
 		}
 		release()
+		release2()
 		synctest.Wait()
-		if len(outcome) != 0 {
-			t.Error("the job ended a second time")
+		if len(outcome) != 0 || !errors.Is(ticket.Err(), elastic.ErrAbandoned) {
+			t.Errorf("the jobs ended a second time: %v", ticket.Err())
 		}
 	})
 }

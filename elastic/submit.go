@@ -43,7 +43,7 @@ func Deadline(at time.Time) Option { return Option{kind: optDeadline, at: at} }
 // It never waits for room in the queue: ErrQueueFull comes at once.
 // Costs one allocation with neither deadline nor cancellation asked for.
 func (p *DynamicScaler[T]) Submit(ctx context.Context, job T, options ...Option) error {
-	if inside, ok := ctx.Value(taskKey{}).(*task); ok && inside.pool == p {
+	if inside, ok := ctx.Value(taskKey{}).(*task); ok && inside.member == p.member {
 		return ErrNested
 	}
 	e := p.newEntry(ctx, job, options)
@@ -133,7 +133,6 @@ func (t *Ticket) Withdraw() bool { return t.withdraw() }
 func (p *DynamicScaler[T]) newEntry(ctx context.Context, job T, options []Option) *entry[T] {
 	e := &entry[T]{job: job}
 	e.caller = ctx
-	e.pool = p
 	e.member = p.member
 	for _, o := range options {
 		switch o.kind {

@@ -21,7 +21,6 @@ type task struct {
 	// Set before it is queued.
 	caller   context.Context //nolint:containedctx // a job carries its caller's context: that is what gives it up
 	deadline time.Time       // zero: the caller's only
-	pool     any             // *DynamicScaler[T], to know one's own jobs
 	member   *member         // the pool's place at its gate
 	class    int
 	weight   int64

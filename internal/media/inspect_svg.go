@@ -176,9 +176,10 @@ func svgPixels(v float64) int {
 	return int(math.Ceil(min(v, 1e9)))
 }
 
-// svgUnits are CSS pixels per unit, at 96 dpi and 12-pixel type.
+// svgUnits are CSS pixels per unit, as librsvg takes them: at 96 dpi, with type
+// of 12 pixels where browsers have 16, and without the quarter-millimetre.
 var svgUnits = map[string]float64{
-	"": 1, "px": 1, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "pt": 96.0 / 72, "pc": 16, "em": 12, "ex": 6, "q": 96 / 101.6,
+	"": 1, "px": 1, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "pt": 96.0 / 72, "pc": 16, "em": 12, "ex": 6,
 }
 
 // svgLength reads an absolute length; ok is false for none and for percent.

@@ -201,11 +201,11 @@ func TestProbeTellsWhatTheHeaderHolds(t *testing.T) {
 		},
 		"an SVG": {
 			testpictures.SVG(60, 40),
-			media.Info{Format: media.SVG, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 4, BitDepth: 8, Colourspace: "srgb", Alpha: true},
+			media.Info{Format: media.SVG, Width: 60, Height: 40, NaturalWidth: 60, NaturalHeight: 40, Orientation: 1, Frames: 1, Bands: 4, BitDepth: 8, Colourspace: "srgb", Alpha: true},
 		},
 		"a compressed SVG": {
 			testpictures.PackedSVG(testpictures.SVG(60, 40)),
-			media.Info{Format: media.SVG, Width: 60, Height: 40, Orientation: 1, Frames: 1, Bands: 4, BitDepth: 8, Colourspace: "srgb", Alpha: true},
+			media.Info{Format: media.SVG, Width: 60, Height: 40, NaturalWidth: 60, NaturalHeight: 40, Orientation: 1, Frames: 1, Bands: 4, BitDepth: 8, Colourspace: "srgb", Alpha: true},
 		},
 	}
 	engine := start(t)

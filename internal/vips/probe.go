@@ -41,10 +41,13 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	if err != nil {
 		return media.Info{}, err
 	}
-	info, err := readHeader(ctx, src, format, fineScale(format, findings), limits)
-	if err != nil && format.IsVector() && ctx.Err() == nil {
-		// It is far larger than its root says, or broken.
-		info, err = readHeader(ctx, src, format, 1, limits)
+	info, err := readHeader(ctx, src, format, 1, limits)
+	if err == nil && format.IsVector() {
+		info, err = withExactSize(ctx, src, info, limits)
+	}
+	if ctx.Err() == nil && format == media.SVG && sizeless(findings, info, err) {
+		return media.Info{}, media.Wrap(media.CodeDecodeFailed, err,
+			"The SVG has no size to draw it at: it needs a width and height, or a viewBox, of half a pixel or more.")
 	}
 	if err != nil {
 		return media.Info{}, err
@@ -52,18 +55,28 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	return findings.Complete(info), nil
 }
 
-// fineScale is at which scale the size of a vector is read, of which libvips
-// gives whole pixels alone: its ratio has to be right to the pixel in the
-// largest result. It renders nothing and stays far below libvips' largest side.
-func fineScale(format media.Format, found media.Findings) float64 {
-	const side, most = 1e6, 1e5
-	switch {
-	case format == media.PDF:
-		return 100
-	case format != media.SVG:
-		return 1
+// sizeless tells of a drawing that libvips gives up on for its size, or takes
+// for one pixel because neither its root nor its content says more.
+func sizeless(found media.Findings, info media.Info, err error) bool {
+	if err != nil {
+		return min(found.Width, found.Height) <= 1
 	}
-	return min(side/float64(max(found.Width, found.Height, 10)), most)
+	return max(found.Width, found.Height) == 0 && max(info.Width, info.Height) <= 1
+}
+
+// withExactSize reads the size of a vector again at a large scale, because
+// libvips gives whole pixels alone and the ratio has to be right to the pixel
+// in the largest result. Nothing is rendered, and side stays far below libvips'
+// own largest, beyond which it gives nonsense.
+func withExactSize(ctx context.Context, src []byte, info media.Info, limits media.Limits) (media.Info, error) {
+	const side, most = 1e6, 1e5
+	scale := math.Floor(min(side/float64(max(info.Width, info.Height)), most))
+	if scale <= 1 {
+		return info, nil
+	}
+	large, err := readHeader(ctx, src, info.Format, scale, limits)
+	info.NaturalWidth, info.NaturalHeight = float64(large.Width)/scale, float64(large.Height)/scale
+	return info, err
 }
 
 // readHeader gives what the decoder knows; scale is 1 but for vectors.
@@ -90,17 +103,11 @@ func readHeader(ctx context.Context, src []byte, format media.Format, scale floa
 			"The picture's header cannot be read: it is broken or cut short.")
 	}
 	info := infoOf(format, header, delays[:header.delays])
-	switch {
-	case format == media.PNG:
+	if format == media.PNG {
 		info.BitDepth = pngDepth(src)
-	case format.IsVector():
-		info.NaturalWidth, info.NaturalHeight = float64(info.Width)/scale, float64(info.Height)/scale
-		info.Width, info.Height = wholePixels(info.NaturalWidth), wholePixels(info.NaturalHeight)
 	}
 	return info, nil
 }
-
-func wholePixels(side float64) int { return max(int(math.Round(side)), 1) }
 
 // pngDepth is the depth of a channel. libvips tells it after unpacking to whole
 // bytes; a file that it has opened has its IHDR where it belongs.

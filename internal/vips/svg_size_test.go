@@ -1,6 +1,8 @@
 package vips_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -31,4 +33,27 @@ func TestDrawingsKeepTheRatioOfTheirExactSize(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDrawingsWithoutASizeAreRefusedByName(t *testing.T) {
+	for name, src := range map[string][]byte{
+		"empty":                       svgOf("", ""),
+		"only relative content":       svgOf("", `<rect width="100%" height="100%"/>`),
+		"a size of zero":              svgOf(`width="0" height="0" viewBox="0 0 10 10"`, "<rect/>"),
+		"a view box of parts a pixel": svgOf(`viewBox="0 0 0.4 0.3"`, "<rect/>"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := start(t).Probe(t.Context(), src, media.DefaultLimits())
+			var told *media.Error
+			if !errors.As(err, &told) || told.Code != media.CodeDecodeFailed || !strings.Contains(told.Detail, "viewBox") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("content that has an extent gives it", func(t *testing.T) {
+		info, err := start(t).Probe(t.Context(), svgOf("", `<rect width="120" height="50"/>`), media.DefaultLimits())
+		if err != nil || info.Width != 120 || info.Height != 50 {
+			t.Errorf("%dx%d, %v", info.Width, info.Height, err)
+		}
+	})
 }

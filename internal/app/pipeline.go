@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/app/settings"
 	"github.com/spillway-media/spillway/internal/machine"
 	"github.com/spillway-media/spillway/internal/source"
@@ -61,12 +62,21 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 		config.Queue = c.Queue
 	}
 	config.QueueWait = c.QueueWait
+	config.Scale = scale(c.Scaling)
 	config.Fetches = c.SourceFetches
 	config.MemoryBudget = c.MemoryBudget.Of(memory)
 	config.CacheMemory = int64(c.CacheMemory)
 	build := ReadBuild()
 	config.Version = build.Version + " " + build.Revision + " " + CodecVersion()
 	return config
+}
+
+func scale(s settings.Scaling) transform.Scale {
+	signal, _ := elastic.ParseSignal(s.ScaleSignal) // settings allow no other names
+	return transform.Scale{
+		MinWorkers: s.WorkersMin, MaxWorkers: s.WorkersMax, Signal: signal, TargetWait: s.ScaleWait,
+		Check: s.ScaleCheck, Cooldown: s.ScaleCooldown, RetireGrace: s.RetireGrace,
+	}
 }
 
 // sourceConfig says what may be opened.
@@ -119,12 +129,18 @@ type Local struct{ *pipeline }
 // nobody is turned away, since whoever waits is the same user.
 func NewLocal(c settings.Config, log *slog.Logger) (*Local, error) {
 	c.CacheMemory, c.Queue, c.QueueWait = 0, 1024, time.Hour
+	// All files are there from the start, so there is no need to find out.
+	c.WorkersMin = transformConfig(c, machine.Seen()).Jobs
+	c.WorkersMax = c.WorkersMin
 	p, err := newPipeline(c, machine.Seen(), localFiles{}, log)
 	if err != nil {
 		return nil, err
 	}
 	return &Local{p}, nil
 }
+
+// Run keeps its workers; it blocks until Close.
+func (l *Local) Run(ctx context.Context) error { return l.service.Run(context.WithoutCancel(ctx)) }
 
 // Jobs is how many files are worth working on at once.
 func (l *Local) Jobs() int { return l.service.Stats().Jobs }

@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
 }
 
 // run opens for business. Its goroutines are the servers, which drain ends,
-// and the service's own, which goes on until the drain is over.
+// and the service with its workers, which goes on until the drain is over.
 func (p *program) run(ctx context.Context) error {
 	lasting, rest := context.WithCancel(context.WithoutCancel(ctx))
 	tidied := make(chan error, 1)

@@ -97,7 +97,9 @@ func (c *convertCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	defer local.Close()
+	over := make(chan error, 1)
+	go func() { over <- local.Run(ctx) }()
+	defer func() { local.Close(); <-over }() // what was cut off, ctx did
 	report := newReport(s, c.JSON, len(work))
 	for _, fault := range faults {
 		report.add(fault)

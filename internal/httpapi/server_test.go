@@ -177,6 +177,15 @@ func newBench(t testing.TB, change func(*settings)) *bench {
 		t.Fatal(err)
 	}
 	b.public = b.Public()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- b.images.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
 	t.Cleanup(func() { b.mustBeEmpty(t) })
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/media"
 )
 
@@ -14,11 +15,13 @@ type Config struct {
 	Limits media.Limits
 	// Jobs is how many transforms use the CPU at once: one a core.
 	Jobs int
-	// Queue is how many may wait for a permit before new ones are refused
-	// (64 a job).
+	// Queue is how many may wait besides those that Jobs lets run before new
+	// ones are refused (64 a job).
 	Queue int
-	// QueueWait is the longest wait for a permit (10 s).
+	// QueueWait is the longest wait for a turn (10 s); with 0 nobody waits.
 	QueueWait time.Duration
+	// Scale says how the workers grow and shrink with need.
+	Scale Scale
 	// Fetches is how many origins are read at once (256), at least 2.
 	Fetches int
 	// MemoryBudget bounds the decoded bytes of all running jobs together.
@@ -34,6 +37,33 @@ type Config struct {
 	// Version is mixed into every tag: a new engine or release makes new
 	// results, never stale ones.
 	Version string
+}
+
+// Scale is how many workers there are. Zero values stand for the defaults.
+type Scale struct {
+	// MinWorkers always live (1); MaxWorkers exist at most (Jobs and one more,
+	// which has the next picture in hand when a slot gets free).
+	MinWorkers, MaxWorkers int
+	// Signal is what is taken for need, TargetWait how long pictures may wait
+	// before there are more workers (wait-time, 50 ms).
+	Signal     elastic.Signal
+	TargetWait time.Duration
+	// Check is the time between two looks, Cooldown that before a change the
+	// other way (as the signal needs: 50 ms and 2 s, 5 s and 30 s by length).
+	Check, Cooldown time.Duration
+	// RetireGrace is how long a worker may take to leave, and cancelled work
+	// to end when the service stops (2 s). All that can be stopped ends within
+	// moments; a decoder that cannot must not keep the process alive.
+	RetireGrace time.Duration
+}
+
+// workers are the bounds that the zero values stand for.
+func (c Config) workers() (least, most int) {
+	least, most = max(c.Scale.MinWorkers, 1), c.Scale.MaxWorkers
+	if most == 0 {
+		most = max(c.Jobs+1, least)
+	}
+	return least, most
 }
 
 // DefaultConfig suits a machine of the given cores and memory.
@@ -62,5 +92,26 @@ func (c Config) Validate() error {
 	check(c.CacheMemory >= 0, "cache-memory: %d is negative; 0 turns the cache off", c.CacheMemory)
 	check(c.Hold >= 1, "hold: %d is below 1 byte", c.Hold)
 	check(c.Stall > 0, "stall: %s is not above 0s", c.Stall)
+	errs = append(errs, c.Scale.validate())
+	if least, most := c.workers(); most < least {
+		check(false, "workers-max: %d is below workers-min, which is %d", most, least)
+	}
+	return errors.Join(errs...)
+}
+
+func (s Scale) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(s.MinWorkers >= 0 && s.MinWorkers <= 4096, "workers-min: %d is not within 1 to 4096", s.MinWorkers)
+	check(s.MaxWorkers >= 0 && s.MaxWorkers <= 4096, "workers-max: %d is not within 0 to 4096", s.MaxWorkers)
+	check(s.Signal >= elastic.WaitTime && s.Signal <= elastic.QueueLength, "scale-signal: %s does not exist", s.Signal)
+	check(s.TargetWait >= 0 && s.TargetWait <= time.Minute, "scale-wait: %s is not within 0s to 1m", s.TargetWait)
+	check(s.Check == 0 || s.Check >= time.Millisecond && s.Check <= time.Minute, "scale-check: %s is not 0s, nor within 1ms to 1m", s.Check)
+	check(s.Cooldown >= 0 && s.Cooldown <= time.Hour, "scale-cooldown: %s is not within 0s to 1h", s.Cooldown)
+	check(s.RetireGrace >= 0 && s.RetireGrace <= time.Hour, "retire-grace: %s is not within 0s to 1h", s.RetireGrace)
 	return errors.Join(errs...)
 }

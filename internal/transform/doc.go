@@ -1,10 +1,10 @@
 // Package transform answers one question: given a source and a Request, what
 // are the bytes? It is the image path on one page, for HTTP and jobs alike.
 //
-// Start in service.go (Do), then fetch.go, gate.go (admission) and work.go.
-// State: gate and cache have a mutex each; a flight belongs to its goroutine.
+// Start in service.go (Do), then fetch.go, turn.go (admission) and work.go.
+// State: line and cache have a mutex each; a turn belongs to its worker in Run.
 // Do blocks on the origin, the queue and the first output byte, never on the
-// client: results wait in spools, so a slow reader holds no permit.
+// client: results wait in spools, so a slow reader holds no worker.
 // It knows nothing of HTTP statuses, headers or libvips.
 // Limits: jobs at once, decoded bytes reserved, waiters, fetches, wall time.
 package transform

@@ -37,6 +37,7 @@ func (d datedSource) ask(t *testing.T) *transform.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepRunning(t, service)
 	j := job()
 	if _, marked := d["w.png"]; marked {
 		j.Request.Watermark = &media.Watermark{URL: "w.png", Opacity: 1}

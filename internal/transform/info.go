@@ -55,30 +55,33 @@ func (s *Service) Info(ctx context.Context, ref string, fresh func(etag string, 
 }
 
 func (s *Service) describe(ctx context.Context, d *Details, src *original, memory int64) error {
-	began := time.Now()
-	release, err := s.admit(ctx, memory)
+	waited := time.Now()
+	var fault error
+	t, err := s.begin(ctx, memory, func(ctx context.Context, _ *turn) {
+		fault = s.guard(func() error { return s.runDescribe(ctx, d, src) })
+	})
 	if err != nil {
 		return err
 	}
-	defer release()
-	d.Queue = time.Since(began)
-	run, done := s.untilStopped(ctx)
-	defer done()
-	run, cancel := context.WithTimeoutCause(run, s.cfg.Limits.Time,
+	d.Queue = t.began.Sub(waited)
+	<-t.ended // the engine reads src until then
+	d.Work = t.elapsed()
+	s.counts.record(fault)
+	return fault
+}
+
+func (s *Service) runDescribe(ctx context.Context, d *Details, src *original) (err error) {
+	run, cancel := context.WithTimeoutCause(ctx, s.cfg.Limits.Time,
 		media.Errorf(media.CodeTimeout, "Describing the picture took longer than %s.", s.cfg.Limits.Time))
 	defer cancel()
-	began = time.Now()
 	d.Summary, err = s.engine.Describe(run, src.bytes, d.Info)
-	d.Work = time.Since(began)
-	if err != nil {
-		if run.Err() != nil {
-			err = context.Cause(run)
-		}
-		err = asMediaError(err)
-		s.counts.record(err)
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case run.Err() != nil:
+		return stopped(run)
 	}
-	return nil
+	return asMediaError(err)
 }
 
 // infoRequest asks for what Describe decodes: one frame, a few pixels.

@@ -6,72 +6,53 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// errStopped is the cancel cause of flights that outlive the drain deadline.
-var errStopped = media.Errorf(media.CodeOverloaded, "The server stopped before the picture was ready.")
+// errStopping refuses new work, and errStopped ends what outlives the drain's
+// deadline.
+var (
+	errStopping = media.Errorf(media.CodeOverloaded, "The server is stopping.")
+	errStopped  = media.Errorf(media.CodeOverloaded, "The server stopped before the picture was ready.")
+)
 
-// lastWords is how long cancelled work gets to end. All that can be stopped
-// ends within moments; a decoder that cannot must not keep the process alive.
-const lastWords = 2 * time.Second
-
-// Shutdown refuses new work, waits for running work until ctx ends, then
-// cancels what is left and waits a little longer for that. Its error says
-// whether something had to be cancelled, or even left running.
+// Shutdown refuses new work, lets what waits and works end until ctx does, then
+// cancels what is left and waits Scale.RetireGrace longer for that. The error
+// of its first call says whether something had to be cancelled, or even left
+// running. Run ends, too.
 func (s *Service) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	ended := make(chan struct{})
-	go func() { s.flights.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		s.stop(errStopped)
-		return nil
-	case <-ctx.Done():
-		s.stop(errStopped)
-		return fmt.Errorf("drain transforms: %w", errors.Join(context.Cause(ctx), s.abandon(ended)))
+	again := s.closing.Swap(true)
+	unwatch := context.AfterFunc(ctx, func() { s.expired.Store(true) })
+	defer unwatch()
+	err := s.pool.Shutdown(ctx)
+	var cut *elastic.ShutdownError
+	if again || !errors.As(err, &cut) {
+		return nil // what was cut off is told once
 	}
-}
-
-// abandon waits for cancelled work, but not for ever.
-func (s *Service) abandon(ended <-chan struct{}) error {
-	patience := time.NewTimer(lastWords)
-	defer patience.Stop()
-	select {
-	case <-ended:
-		return nil
-	case <-patience.C:
-		return fmt.Errorf("%d cannot be stopped", s.gate.stats().running)
+	if cut.Abandoned > 0 {
+		err = fmt.Errorf("%d cannot be stopped: %w", cut.Abandoned, err)
 	}
-}
-
-// untilStopped is ctx ended by Shutdown's deadline as well. done gives it back.
-func (s *Service) untilStopped(ctx context.Context) (stoppable context.Context, done func()) {
-	stoppable, cancel := context.WithCancelCause(ctx)
-	unlink := context.AfterFunc(s.base, func() { cancel(context.Cause(s.base)) })
-	return stoppable, func() { unlink(); cancel(nil) }
+	return fmt.Errorf("drain transforms: %w", errors.Join(context.Cause(ctx), err))
 }
 
 // Ready tells whether the service is of use at the moment: it is not while it
 // stops, nor when work waits and none has moved for Config.Stall.
 func (s *Service) Ready(now time.Time) error {
-	s.mu.Lock()
-	closing := s.closing
-	s.mu.Unlock()
-	if closing {
+	if s.closing.Load() {
 		return errors.New("stopping")
 	}
-	g := s.gate.stats()
-	if g.waiting == 0 || now.Sub(g.oldest) < s.cfg.Stall || now.Sub(g.moved) < s.cfg.Stall {
+	// Whoever waits leaves when patience is used up, so that it is the line
+	// which must not have stood for so long, not the first in it.
+	l := s.line.stats()
+	if l.waiting == 0 || now.Sub(l.since) < s.cfg.Stall || now.Sub(l.moved) < s.cfg.Stall {
 		return nil
 	}
-	return fmt.Errorf("stalled: %d wait, none has moved for %s", g.waiting, now.Sub(g.moved).Round(time.Second))
+	return fmt.Errorf("stalled: %d wait, none has moved for %s", l.waiting, now.Sub(l.moved).Round(time.Second))
 }
 
 // RetryAfter is when a refused client should come back: the time the present
 // queue takes at the present pace, at least a second.
 func (s *Service) RetryAfter() time.Duration {
-	return min(max(s.gate.drain(), time.Second), time.Minute)
+	return min(max(s.line.drain(), time.Second), time.Minute)
 }

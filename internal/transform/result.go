@@ -50,7 +50,7 @@ type Result struct {
 	CacheHit    bool
 	Outputs     []*Output
 
-	flight  *flight // nil for cached, unmodified and headers-only results
+	flight  *turn // nil for cached, unmodified and headers-only results
 	fetched time.Duration
 	queued  time.Duration
 }
@@ -68,7 +68,7 @@ func (r *Result) Timings() Timings {
 // hold. It may be called more than once.
 func (r *Result) Close() {
 	if r.flight != nil {
-		r.flight.cancel()
+		r.flight.cancel(errLeft)
 	}
 	for _, o := range r.Outputs {
 		o.release()

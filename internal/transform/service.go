@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
@@ -26,31 +27,36 @@ type Service struct {
 
 	fetches chan struct{} // a place for each origin being read
 	probes  chan struct{} // a place for each header being looked at
-	gate    *gate
+	line    *line         // who waits and who works
+	pool    *elastic.DynamicScaler[*turn]
+	gate    *elastic.Gate // CPU slots and decoded bytes of the pool
 	cache   *cache
 	counts  counts
 
-	base    context.Context //nolint:containedctx // ends every flight; flights outlive the request that began them
-	stop    context.CancelCauseFunc
-	mu      sync.Mutex // guards closing against flights being added
-	closing bool
-	flights sync.WaitGroup
+	closing atomic.Bool // no new work
+	expired atomic.Bool // nor any more time for what waits and works
 }
 
-// New builds a service; it starts nothing.
+// New builds a service; it starts nothing. Work waits for Run.
 func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, log *slog.Logger) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure transform: %w", err)
 	}
-	base, stop := context.WithCancelCause(context.Background())
-	return &Service{
+	if cfg.QueueWait == 0 {
+		cfg.Queue = 0
+	}
+	s := &Service{
 		cfg: cfg, engine: engine, sources: sources, spools: spools, log: log,
 		fetches: make(chan struct{}, cfg.Fetches),
 		probes:  make(chan struct{}, 2*cfg.Jobs),
-		gate:    newGate(cfg.Jobs, cfg.MemoryBudget, cfg.Queue),
+		line:    newLine(cfg.Jobs, cfg.Queue),
 		cache:   newCache(cfg.CacheMemory),
-		base:    base, stop: stop,
-	}, nil
+	}
+	var err error
+	if s.pool, s.gate, err = newPool(cfg, s.perform); err != nil {
+		return nil, fmt.Errorf("make workers: %w", err)
+	}
+	return s, nil
 }
 
 // Do carries one job from its reference to outputs that have begun. The
@@ -95,15 +101,15 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	waited := time.Now()
-	release, err := s.admit(ctx, plan.Memory+marked)
+	outputs := s.newOutputs(len(plan.Outputs))
+	res.flight, err = s.depart(ctx, plan.Memory+marked, load{
+		key: res.ETag, source: src, overlay: overlay, plan: plan, outputs: outputs,
+	})
 	if err != nil {
+		discard(outputs)
 		return nil, err
 	}
-	res.queued = time.Since(waited)
-	res.Outputs = s.newOutputs(len(plan.Outputs))
-	res.flight = s.depart(ctx, load{
-		key: res.ETag, source: src, overlay: overlay, plan: plan, outputs: res.Outputs, release: release,
-	})
+	res.queued, res.Outputs = time.Since(waited), outputs
 	src, overlay = nil, nil // the flight owns them now
 	// Several pictures travel in one body in the order asked, so the first
 	// one decides when an answer can begin.
@@ -171,7 +177,7 @@ func (s *Service) fromCache(res *Result) bool {
 	return true
 }
 
-// plan looks at the header and decides everything before a permit is asked
+// plan looks at the header and decides everything before a turn is asked
 // for, so that what will be refused never waits in the queue.
 func (s *Service) plan(ctx context.Context, job Job, src []byte) (*media.Plan, error) {
 	info, err := s.probe(ctx, src)
@@ -206,26 +212,6 @@ func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 	return info, nil
 }
 
-// admit gets a permit and counts the flight before the service may close.
-func (s *Service) admit(ctx context.Context, memory int64) (release func(), err error) {
-	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
-		return nil, media.Errorf(media.CodeOverloaded, "The server is stopping.")
-	}
-	s.flights.Add(1)
-	s.mu.Unlock()
-	waiting, done := s.untilStopped(ctx)
-	defer done()
-	permit, err := s.gate.acquire(waiting, memory, s.cfg.QueueWait)
-	if err != nil {
-		s.flights.Done()
-		s.counts.record(err)
-		return nil, err
-	}
-	return func() { permit(); s.flights.Done() }, nil
-}
-
 func (s *Service) newOutputs(n int) []*Output {
 	outputs := make([]*Output, n)
 	for i := range outputs {
@@ -234,4 +220,12 @@ func (s *Service) newOutputs(n int) []*Output {
 		outputs[i] = newOutput(sp, s.cfg.Hold)
 	}
 	return outputs
+}
+
+// discard gives back both references of outputs that will never be written.
+func discard(outputs []*Output) {
+	for _, o := range outputs {
+		o.spool.Release()
+		o.release()
+	}
 }

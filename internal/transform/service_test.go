@@ -133,14 +133,29 @@ type bench struct {
 	cfg    transform.Config
 }
 
-// with is another service of the same settings.
+// with is another service of the same settings, which runs until the test ends.
 func (b *bench) with(t *testing.T, engine transform.Engine, sources source.Opener) *transform.Service {
 	t.Helper()
 	service, err := transform.New(b.cfg, engine, sources, b.spools, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepRunning(t, service)
 	return service
+}
+
+// keepRunning runs the service until the test has ended.
+func keepRunning(t *testing.T, service *transform.Service) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- service.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
 }
 
 func newBench(t *testing.T, change func(*transform.Config)) *bench {

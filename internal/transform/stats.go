@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/media"
 )
 
@@ -30,13 +31,26 @@ type CacheStats struct {
 
 // Stats is safe to call at any time and cheap.
 func (s *Service) Stats() Stats {
-	g, c := s.gate.stats(), s.cache.stats()
+	l, g, c := s.line.stats(), s.gate.Stats(), s.cache.stats()
 	return Stats{
-		Jobs: s.cfg.Jobs, Running: g.running, Waiting: g.waiting, QueueLimit: s.cfg.Queue,
-		Fetching: len(s.fetches), ReservedBytes: g.reserved, BudgetBytes: s.cfg.MemoryBudget,
-		Done: g.done, Refused: g.refused, Failed: s.counts.snapshot(),
+		Jobs: s.cfg.Jobs, Running: g.Running, Waiting: l.waiting, QueueLimit: s.cfg.Queue,
+		Fetching: len(s.fetches), ReservedBytes: g.Held, BudgetBytes: s.cfg.MemoryBudget,
+		Done: l.done, Refused: l.refused, Failed: s.counts.snapshot(),
 		Cache: CacheStats{Hits: c.hits, Misses: c.misses, Entries: c.entries, Bytes: c.bytes, Limit: s.cfg.CacheMemory},
 	}
+}
+
+// Pool is one look at a pool of workers: how many there are, and why.
+type Pool struct {
+	Name      string
+	Stats     elastic.Stats
+	Gate      elastic.GateStats
+	Decisions []elastic.Decision // oldest first
+}
+
+// Pools are those whose workers the service has.
+func (s *Service) Pools() []Pool {
+	return []Pool{{Name: poolName, Stats: s.pool.Stats(), Gate: s.gate.Stats(), Decisions: s.pool.Decisions()}}
 }
 
 // counts tallies faults by code.

@@ -4,75 +4,52 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
-	"runtime/debug"
-	"sync/atomic"
-	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// flight is one run of the engine. It owns the permit, the source bytes and
-// the writing ends of its outputs, and gives each back when the engine has
-// really returned, not when a client stops waiting.
-type flight struct {
-	cancel context.CancelFunc
-	began  time.Time
-	took   atomic.Int64 // nanoseconds, 0 while running
-}
-
-func (f *flight) elapsed() time.Duration {
-	if took := f.took.Load(); took != 0 {
-		return time.Duration(took)
-	}
-	return time.Since(f.began)
-}
-
-// errLeft is the cancel cause when nobody wants the result any more.
-var errLeft = media.Errorf(media.CodeCancelled, "Nobody waits for the picture any more.")
-
-// depart starts the engine for one job and returns at once. original and
-// overlay pass into the flight's ownership, as does release.
-func (s *Service) depart(ctx context.Context, work load) *flight {
-	// The work outlives the call that started it, but not the wish: ctx ends
-	// it, and so do Result.Close, the time limit and the service's stop.
-	limit := s.cfg.Limits.Time
-	run, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit,
-		media.Errorf(media.CodeTimeout, "The transform took longer than %s.", limit))
-	run, cancel := context.WithCancelCause(run)
-	unlink := context.AfterFunc(ctx, func() { cancel(errLeft) })
-	unstop := context.AfterFunc(s.base, func() { cancel(context.Cause(s.base)) })
-	// Some encoders cannot be stopped. Whoever waits is told all the same;
-	// the permit and the buffers stay with the work until it really ends.
-	untell := context.AfterFunc(run, func() {
-		for _, o := range work.outputs {
-			o.finish(asMediaError(context.Cause(run)))
-		}
-	})
-	f := &flight{began: time.Now(), cancel: func() { cancel(errLeft) }}
-	go func() { // admit counted it among the flights; release takes it out
-		defer work.release()
-		defer func() { unlink(); unstop(); untell(); cancel(nil); stop() }()
-		s.fly(run, f, work)
-	}()
-	return f
-}
-
-// load is what a flight carries.
+// load is what a flight, one run of the engine, carries. The flight owns the
+// source bytes and the writing ends of its outputs, and gives them back when
+// the engine has really returned, not when a client stops waiting.
 type load struct {
 	key     string
 	source  *original
 	overlay *original // nil without a watermark
 	plan    *media.Plan
 	outputs []*Output
-	release func()
 }
 
-func (s *Service) fly(ctx context.Context, f *flight, work load) {
+// depart waits for a turn and returns once the engine runs; from then on
+// everything in work belongs to the flight. It outlives the call that started
+// it, but not the wish: ctx ends it, and so do Result.Close, the time limit
+// and the service's stop.
+func (s *Service) depart(ctx context.Context, memory int64, work load) (*turn, error) {
+	return s.begin(ctx, memory, func(ctx context.Context, t *turn) { s.fly(ctx, t, work) })
+}
+
+func (s *Service) fly(ctx context.Context, t *turn, work load) {
 	defer work.source.close()
 	defer work.overlay.close()
-	err := s.runEngine(ctx, work)
-	f.took.Store(int64(max(time.Since(f.began), 1)))
+	defer func() {
+		for _, o := range work.outputs {
+			o.finish(errUnmade) // after a panic; otherwise it has ended
+			o.spool.Release()   // the writer's reference
+		}
+	}()
+	limit := s.cfg.Limits.Time
+	run, stop := context.WithTimeoutCause(ctx, limit,
+		media.Errorf(media.CodeTimeout, "The transform took longer than %s.", limit))
+	defer stop()
+	// Some encoders cannot be stopped. Whoever waits is told all the same;
+	// the worker and the buffers stay with the work until it really ends.
+	untell := context.AfterFunc(run, func() {
+		for _, o := range work.outputs {
+			o.finish(stopped(run))
+		}
+	})
+	defer untell()
+	err := s.guard(func() error { return s.runEngine(run, work) })
+	t.stamp()
 	s.counts.record(err)
 	for _, o := range work.outputs {
 		o.finish(err)
@@ -80,28 +57,21 @@ func (s *Service) fly(ctx context.Context, f *flight, work load) {
 	if err == nil {
 		s.remember(work)
 	}
-	for _, o := range work.outputs {
-		o.spool.Release() // the writer's reference
-	}
 }
 
+var errUnmade = media.Errorf(media.CodeEncodeFailed, "The picture could not be made.")
+
 // runEngine turns every way the engine can end into an error with a code.
-func (s *Service) runEngine(ctx context.Context, work load) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("engine panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			err = media.Wrap(media.CodeEncodeFailed, fmt.Errorf("panic: %v", p), "The picture could not be made.")
-		}
-	}()
+func (s *Service) runEngine(ctx context.Context, work load) error {
 	begun := 0
 	var unwritten error
-	err = s.engine.Run(ctx, work.source.bytes, work.overlay.data(), work.plan,
+	err := s.engine.Run(ctx, work.source.bytes, work.overlay.data(), work.plan,
 		func(i int, made Made) (io.Writer, error) {
 			if i < 0 || i >= len(work.outputs) {
 				return nil, fmt.Errorf("engine began output %d of %d", i, len(work.outputs))
 			}
 			if !work.outputs[i].start(made) {
-				return nil, context.Cause(ctx)
+				return nil, stopped(ctx)
 			}
 			begun++
 			return &noted{work.outputs[i].spool, &unwritten}, nil
@@ -111,13 +81,13 @@ func (s *Service) runEngine(ctx context.Context, work load) (err error) {
 		// The engine only knows that a write failed; the spool knows why.
 		return asMediaError(unwritten)
 	case err == nil && begun != len(work.outputs):
-		return media.Errorf(media.CodeEncodeFailed, "The picture could not be made.")
+		return errUnmade
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		// Whatever the engine says of being stopped, the reason for the stop
 		// is the better answer.
-		return asMediaError(context.Cause(ctx))
+		return stopped(ctx)
 	}
 	return asMediaError(err)
 }

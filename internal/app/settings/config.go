@@ -28,6 +28,7 @@ type Groups struct {
 	Requests  `group:"Limits of one request"`
 	Work      `group:"Work and memory"`
 	Waiting   `group:"Work and memory"`
+	Scaling   `group:"Workers"`
 	Observing `group:"Logs and traces"`
 }
 
@@ -121,6 +122,17 @@ type Waiting struct {
 	Queue       int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503. 0 takes 64 a job."`
 	QueueWait   time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
 	CacheMemory Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
+}
+
+// Scaling says how the workers grow and shrink with need.
+type Scaling struct {
+	WorkersMin    int           `name:"workers-min" default:"1" placeholder:"N" help:"Workers that always live."`
+	WorkersMax    int           `name:"workers-max" default:"0" placeholder:"N" help:"Workers there may be; 0 takes one more than jobs. However many there are, no more than jobs decode at the same time."`
+	ScaleSignal   string        `name:"scale-signal" default:"wait-time" enum:"wait-time,smoothed-backlog,queue-length" placeholder:"SIGNAL" help:"What is taken for need: wait-time (how long even the luckiest picture waited), smoothed-backlog, or queue-length."`
+	ScaleWait     time.Duration `name:"scale-wait" default:"50ms" placeholder:"TIME" help:"How long pictures may wait before there are more workers."`
+	ScaleCheck    time.Duration `name:"scale-check" default:"0s" placeholder:"TIME" help:"Time between two looks at the signal; 0s takes 50ms, with queue-length 5s."`
+	ScaleCooldown time.Duration `name:"scale-cooldown" default:"0s" placeholder:"TIME" help:"Least time before workers are let go, or change the other way; 0s takes 2s, with queue-length 30s before any change."`
+	RetireGrace   time.Duration `name:"retire-grace" default:"2s" placeholder:"TIME" help:"How long cancelled work may take to end when the server stops."`
 }
 
 // Observing says what is told about the work.

@@ -41,6 +41,7 @@ func (c Config) Validate() error {
 	c.Delivery.check(f)
 	c.Work.check(f)
 	c.Waiting.check(f)
+	c.Scaling.check(f)
 	f.within("max-url-bytes", int64(c.MaxURLBytes), 256, 1<<20)
 	if err := c.Media().Validate(); err != nil {
 		f.list = append(f.list, err)
@@ -127,6 +128,20 @@ func (w Waiting) check(f *faults) {
 	f.within("queue", int64(w.Queue), 0, 100_000)
 	f.span("queue-wait", w.QueueWait, 0, time.Hour)
 	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
+}
+
+func (s Scaling) check(f *faults) {
+	f.within("workers-min", int64(s.WorkersMin), 1, 4096)
+	f.within("workers-max", int64(s.WorkersMax), 0, 4096)
+	if s.WorkersMax != 0 && s.WorkersMax < s.WorkersMin {
+		f.add("workers-max", "%d is below workers-min, which is %d", s.WorkersMax, s.WorkersMin)
+	}
+	f.span("scale-wait", s.ScaleWait, time.Millisecond, time.Minute)
+	if s.ScaleCheck != 0 {
+		f.span("scale-check", s.ScaleCheck, time.Millisecond, time.Minute)
+	}
+	f.span("scale-cooldown", s.ScaleCooldown, 0, time.Hour)
+	f.span("retire-grace", s.RetireGrace, time.Millisecond, time.Hour)
 }
 
 func (f *faults) address(key, value string) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/spool"
+	"github.com/spillway-media/spillway/internal/transform"
 )
 
 // Config is everything the HTTP edge can be told. DefaultConfig has the
@@ -56,6 +57,9 @@ type Config struct {
 	// their metrics out.
 	Spools interface{ Stats() spool.Stats }
 	Engine func() EngineStats
+	// Pools tells of the worker pools for metrics and /debug/pools; nil has
+	// none to tell of.
+	Pools func() []transform.Pool
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the clock (time.Now).

@@ -112,6 +112,8 @@ func TestWhichListenerAnswersWhat(t *testing.T) {
 		{"profiles are never public", up.public, "/debug/pprof/", 404},
 		{"profiles are the operator's", b.Admin(), "/debug/pprof/", 200},
 		{"single profiles are the operator's", b.Admin(), "/debug/pprof/goroutine?debug=1", 200},
+		{"pools are never public", up.public, "/debug/pools", 404},
+		{"pools are the operator's", b.Admin(), "/debug/pools", 200},
 		{"pictures are not the operator's", b.Admin(), "/assets/a.jpg", 404},
 		{"the site has the root", site.public, "/", 200},
 		{"profiles are never the site's", site.public, "/debug/pprof/", 404},
@@ -182,6 +184,10 @@ func TestMetrics(t *testing.T) {
 		`spillway_spools_open 0`, `spillway_spool_bytes{place="memory"} 0`, `spillway_spool_bytes{place="disk"} 0`,
 		`spillway_vips_memory_bytes 4711`, `spillway_vips_files 3`,
 		`spillway_http_response_bytes_total{route="assets"}`,
+		`spillway_pool_workers{pool="images",state="live"} 1`, `spillway_pool_workers{pool="images",state="busy"} 0`,
+		`spillway_pool_queued{pool="images"} 0`, `spillway_pool_oldest_wait_seconds{pool="images"} 0`,
+		`spillway_pool_scale_total{direction="up",pool="images"} 0`,
+		`spillway_pool_gate_refusals_total{pool="images",reason="gate-cpu"} 0`,
 		"go_goroutines", "process_open_fds",
 	} {
 		if !strings.Contains(text, line) {

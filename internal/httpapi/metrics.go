@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/spillway-media/spillway/internal/media"
-	"github.com/spillway-media/spillway/internal/spool"
 )
 
 // metrics counts requests; all else it pulls when asked. Its parts guard
@@ -24,7 +23,7 @@ type metrics struct {
 // requestBuckets reach from a cached answer to the longest transform.
 var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 60}
 
-func newMetrics(images Transformer, spools interface{ Stats() spool.Stats }, engine func() EngineStats) *metrics {
+func newMetrics(images Transformer, cfg Config) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,7 +45,10 @@ func newMetrics(images Transformer, spools interface{ Stats() spool.Stats }, eng
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.stages, m.bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&pulled{images: images, spools: spools, engine: engine})
+		&pulled{images: images, spools: cfg.Spools, engine: cfg.Engine})
+	if cfg.Pools != nil {
+		m.registry.MustRegister(&pooled{cfg.Pools, poolFigures()})
+	}
 	return m
 }
 

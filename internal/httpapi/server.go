@@ -64,7 +64,7 @@ func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
 	}
 	return &Server{
 		cfg: cfg, images: images, presets: presets, log: log,
-		metrics: newMetrics(images, cfg.Spools, cfg.Engine),
+		metrics: newMetrics(images, cfg),
 		tracer:  cfg.Tracer.Tracer("github.com/spillway-media/spillway/internal/httpapi"),
 	}, nil
 }

@@ -173,6 +173,7 @@ func newBench(t testing.TB, change func(*settings)) *bench {
 	if b.images, err = transform.New(set.transform, b.engine, b.source, b.spools, log); err != nil {
 		t.Fatal(err)
 	}
+	set.http.Pools = b.images.Pools
 	if b.Server, err = httpapi.New(set.http, b.images, log); err != nil {
 		t.Fatal(err)
 	}

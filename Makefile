@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy test-conformance-heavy bench bench-pools fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy test-conformance-heavy bench bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,9 @@ bench: setup-build ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
 
 bench-pools: setup-build ## compare worker pools for six minutes (ARGS=-short for one; -doc and -plot write docs/pools.md)
 	cd bench/pools && go run . $(ARGS)
+
+demo-pool: build ## watch the worker pool grow under 64 clients for 20 s, and shrink again
+	@scripts/demo-pool.sh
 
 fuzz: setup-build ## run each fuzz target for FUZZTIME (1m)
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -75,7 +75,7 @@ func scale(s settings.Scaling) transform.Scale {
 	signal, _ := elastic.ParseSignal(s.ScaleSignal) // settings allow no other names
 	return transform.Scale{
 		MinWorkers: s.WorkersMin, MaxWorkers: s.WorkersMax, Signal: signal, TargetWait: s.ScaleWait,
-		Check: s.ScaleCheck, Cooldown: s.ScaleCooldown, RetireGrace: s.RetireGrace,
+		Check: s.ScaleCheck, Cooldown: s.ScaleCooldown, KeepIdle: s.KeepIdle, RetireGrace: s.RetireGrace,
 	}
 }
 

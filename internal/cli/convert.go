@@ -97,9 +97,12 @@ func (c *convertCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	over := make(chan error, 1)
-	go func() { over <- local.Run(ctx) }()
-	defer func() { local.Close(); <-over }() // what was cut off, ctx did
+	var workers errgroup.Group
+	workers.Go(func() error { return local.Run(ctx) })
+	defer func() {
+		local.Close()
+		_ = workers.Wait() // each file's fault is in the report
+	}()
 	report := newReport(s, c.JSON, len(work))
 	for _, fault := range faults {
 		report.add(fault)

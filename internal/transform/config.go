@@ -51,6 +51,8 @@ type Scale struct {
 	// Check is the time between two looks, Cooldown that before a change the
 	// other way (as the signal needs: 50 ms and 2 s, 5 s and 30 s by length).
 	Check, Cooldown time.Duration
+	// KeepIdle is for how long workers that are not needed stay (10 s).
+	KeepIdle time.Duration
 	// RetireGrace is how long a worker may take to leave, and cancelled work
 	// to end when the service stops (2 s). All that can be stopped ends within
 	// moments; a decoder that cannot must not keep the process alive.
@@ -112,6 +114,7 @@ func (s Scale) validate() error {
 	check(s.TargetWait >= 0 && s.TargetWait <= time.Minute, "scale-wait: %s is not within 0s to 1m", s.TargetWait)
 	check(s.Check == 0 || s.Check >= time.Millisecond && s.Check <= time.Minute, "scale-check: %s is not 0s, nor within 1ms to 1m", s.Check)
 	check(s.Cooldown >= 0 && s.Cooldown <= time.Hour, "scale-cooldown: %s is not within 0s to 1h", s.Cooldown)
+	check(s.KeepIdle >= 0 && s.KeepIdle <= time.Hour, "keep-idle: %s is not within 0s to 1h", s.KeepIdle)
 	check(s.RetireGrace >= 0 && s.RetireGrace <= time.Hour, "retire-grace: %s is not within 0s to 1h", s.RetireGrace)
 	return errors.Join(errs...)
 }

@@ -65,7 +65,7 @@ func newPool(c Config, perform elastic.Handler[*turn]) (*elastic.DynamicScaler[*
 		Name: poolName, Handler: perform, CPUBound: true, Gate: gate,
 		MinWorkers: least, MaxWorkers: most, QueueSize: c.Jobs + c.Queue,
 		Signal: c.Scale.Signal, TargetWait: c.Scale.TargetWait, CheckInterval: c.Scale.Check,
-		ScaleCooldown: c.Scale.Cooldown, RetireGrace: c.Scale.RetireGrace,
+		ScaleCooldown: c.Scale.Cooldown, KeepIdle: c.Scale.KeepIdle, RetireGrace: c.Scale.RetireGrace,
 	})
 	return pool, gate, err
 }

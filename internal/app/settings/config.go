@@ -131,7 +131,8 @@ type Scaling struct {
 	ScaleSignal   string        `name:"scale-signal" default:"wait-time" enum:"wait-time,smoothed-backlog,queue-length" placeholder:"SIGNAL" help:"What is taken for need: wait-time (how long even the luckiest picture waited), smoothed-backlog, or queue-length."`
 	ScaleWait     time.Duration `name:"scale-wait" default:"50ms" placeholder:"TIME" help:"How long pictures may wait before there are more workers."`
 	ScaleCheck    time.Duration `name:"scale-check" default:"0s" placeholder:"TIME" help:"Time between two looks at the signal; 0s takes 50ms, with queue-length 5s."`
-	ScaleCooldown time.Duration `name:"scale-cooldown" default:"0s" placeholder:"TIME" help:"Least time before workers are let go, or change the other way; 0s takes 2s, with queue-length 30s before any change."`
+	ScaleCooldown time.Duration `name:"scale-cooldown" default:"0s" placeholder:"TIME" help:"Least time before a change the other way, unless pictures wait for long; 0s takes 2s, with queue-length 30s before any change."`
+	KeepIdle      time.Duration `name:"keep-idle" default:"10s" placeholder:"TIME" help:"How long workers stay that are not needed; not with queue-length."`
 	RetireGrace   time.Duration `name:"retire-grace" default:"2s" placeholder:"TIME" help:"How long cancelled work may take to end when the server stops."`
 }
 

@@ -141,6 +141,7 @@ func (s Scaling) check(f *faults) {
 		f.span("scale-check", s.ScaleCheck, time.Millisecond, time.Minute)
 	}
 	f.span("scale-cooldown", s.ScaleCooldown, 0, time.Hour)
+	f.span("keep-idle", s.KeepIdle, time.Millisecond, time.Hour)
 	f.span("retire-grace", s.RetireGrace, time.Millisecond, time.Hour)
 }
 

@@ -76,8 +76,8 @@ echo "$CLIENTS clients ask for $picture for $SECONDS_BUSY s, each time in anothe
 echo
 printf '%8s  %-5s  %4s  %4s  %6s  %12s\n' time load live busy queued 'gate refused'
 row quiet
-timeout "$SECONDS_BUSY" curl -sZ --parallel-immediate --parallel-max "$CLIENTS" -o /dev/null -w '%{http_code}\n' \
-  "http://$address/resize?image_url=$picture&format=webp&sizes=[200-999]x0&quality=[1-100]" >"$work/answers" 2>/dev/null &
+timeout "$SECONDS_BUSY" curl -sZ --parallel-immediate --parallel-max "$CLIENTS" -o /dev/null \
+  "http://$address/resize?image_url=$picture&format=webp&sizes=[200-999]x0&quality=[1-100]" 2>/dev/null &
 clients=$!
 shown=''
 while kill -0 "$clients" 2>/dev/null; do
@@ -105,8 +105,8 @@ done
 row quiet
 
 echo
-echo "Answers by status:"
-sort "$work/answers" | uniq -c
+echo "Answers (4xx: clients that were cut off at the end):"
+sed -n 's/^spillway_http_requests_total{.*route="resize",status="\([^"]*\)"} \(.*\)/  \1 \2/p' "$work/metrics"
 echo
 echo "The latest decisions:"
 curl -fsS "http://$admin/debug/pools" | awk '

@@ -45,7 +45,8 @@ type Scale struct {
 	// which has the next picture in hand when a slot gets free).
 	MinWorkers, MaxWorkers int
 	// Signal is what is taken for need, TargetWait how long pictures may wait
-	// before there are more workers (wait-time, 50 ms).
+	// before there are more workers (wait-time, 5 ms: with as many as a small
+	// picture takes, two clients in turn would share one worker for ever).
 	Signal     elastic.Signal
 	TargetWait time.Duration
 	// Check is the time between two looks, Cooldown that before a change the

@@ -50,6 +50,10 @@ const poolName = "images"
 // may have to be another one first.
 const handOver = time.Second
 
+// targetWait is far below what a picture takes. A worker more costs next to
+// nothing: the gate sees to it that no more decode at once than may.
+const targetWait = 5 * time.Millisecond
+
 // errLeft is the cancel cause when nobody wants the result any more.
 var errLeft = media.Errorf(media.CodeCancelled, "Nobody waits for the picture any more.")
 
@@ -61,10 +65,14 @@ func newPool(c Config, perform elastic.Handler[*turn]) (*elastic.DynamicScaler[*
 		return nil, nil, err
 	}
 	least, most := c.workers()
+	target := c.Scale.TargetWait
+	if target == 0 {
+		target = targetWait
+	}
 	pool, err := elastic.New(elastic.Config[*turn]{
 		Name: poolName, Handler: perform, CPUBound: true, Gate: gate,
 		MinWorkers: least, MaxWorkers: most, QueueSize: c.Jobs + c.Queue,
-		Signal: c.Scale.Signal, TargetWait: c.Scale.TargetWait, CheckInterval: c.Scale.Check,
+		Signal: c.Scale.Signal, TargetWait: target, CheckInterval: c.Scale.Check,
 		ScaleCooldown: c.Scale.Cooldown, KeepIdle: c.Scale.KeepIdle, RetireGrace: c.Scale.RetireGrace,
 	})
 	return pool, gate, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -294,5 +295,36 @@ func TestWorkersGrowWithNeedAndShrinkAfterIt(t *testing.T) {
 		if live := s.pool.Stats().Live; live != 1 {
 			t.Errorf("%d workers after it, want 1", live)
 		}
+	})
+}
+
+// One picture of theirs takes less than people would call a wait.
+func TestTwoClientsGetTwoWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := DefaultConfig(2, 1<<30)
+		c.QueueWait = patience
+		s := crewOf(t, c, 100)
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		var clients sync.WaitGroup
+		for range 2 {
+			clients.Go(func() {
+				for ctx.Err() == nil {
+					w, err := s.begin(t.Context(), 1, func(context.Context, *turn) {
+						time.Sleep(20 * time.Millisecond) //nolint:forbidigo // the bubble's clock, not the machine's
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					<-w.ended
+				}
+			})
+		}
+		clients.Wait()
+		if live, done := s.pool.Stats().Live, s.line.stats().done; live < 2 || done < 90 {
+			t.Errorf("%d workers made %d pictures of 100 that two can make", live, done)
+		}
+		synctest.Wait()
 	})
 }

@@ -129,7 +129,7 @@ type Scaling struct {
 	WorkersMin    int           `name:"workers-min" default:"1" placeholder:"N" help:"Workers that always live."`
 	WorkersMax    int           `name:"workers-max" default:"0" placeholder:"N" help:"Workers there may be; 0 takes one more than jobs. However many there are, no more than jobs decode at the same time."`
 	ScaleSignal   string        `name:"scale-signal" default:"wait-time" enum:"wait-time,smoothed-backlog,queue-length" placeholder:"SIGNAL" help:"What is taken for need: wait-time (how long even the luckiest picture waited), smoothed-backlog, or queue-length."`
-	ScaleWait     time.Duration `name:"scale-wait" default:"50ms" placeholder:"TIME" help:"How long pictures may wait before there are more workers."`
+	ScaleWait     time.Duration `name:"scale-wait" default:"5ms" placeholder:"TIME" help:"How long pictures may wait before there are more workers."`
 	ScaleCheck    time.Duration `name:"scale-check" default:"0s" placeholder:"TIME" help:"Time between two looks at the signal; 0s takes 50ms, with queue-length 5s."`
 	ScaleCooldown time.Duration `name:"scale-cooldown" default:"0s" placeholder:"TIME" help:"Least time before a change the other way, unless pictures wait for long; 0s takes 2s, with queue-length 30s before any change."`
 	KeepIdle      time.Duration `name:"keep-idle" default:"10s" placeholder:"TIME" help:"How long workers stay that are not needed; not with queue-length."`

@@ -25,7 +25,7 @@ type ladder struct {
 
 // climb runs every shape under every load, round by round: what disturbs the
 // machine for a while disturbs each shape a little, not one shape fully.
-func climb(loads []*load, list []entry, cores, rounds int, progress io.Writer) []*ladder {
+func climb(loads []*load, list []entry, cores int, o options, progress io.Writer) []*ladder {
 	ladders := make([]*ladder, len(loads))
 	for i, l := range loads {
 		ladders[i] = &ladder{load: l, cores: cores, callers: callers}
@@ -35,11 +35,11 @@ func climb(loads []*load, list []entry, cores, rounds int, progress io.Writer) [
 			}
 		}
 	}
-	for round := range rounds {
+	for round := range o.rounds {
 		for _, l := range ladders {
 			began := time.Now()
-			l.round(round)
-			fmt.Fprintf(progress, "round %d of %d, %s: %s\n", round+1, rounds, l.load.name, time.Since(began).Round(time.Second/10))
+			l.round(round, o.patience)
+			fmt.Fprintf(progress, "round %d of %d, %s: %s\n", round+1, o.rounds, l.load.name, time.Since(began).Round(time.Second/10))
 		}
 	}
 	return ladders
@@ -47,13 +47,13 @@ func climb(loads []*load, list []entry, cores, rounds int, progress io.Writer) [
 
 // round visits the rungs upwards and downwards in turn, so that none always
 // comes after the same other.
-func (l *ladder) round(n int) {
+func (l *ladder) round(n int, p *patience) {
 	order := slices.Clone(l.rungs)
 	if n%2 == 1 {
 		slices.Reverse(order)
 	}
 	for _, r := range order {
-		r.samples = append(r.samples, measure(r.entry, l.load, l.callers))
+		r.samples = append(r.samples, p.measure(r.entry, l))
 	}
 }
 
@@ -68,15 +68,17 @@ func (l *ladder) find(name string) *rung {
 	panic("no shape is called " + name)
 }
 
-// ceiling is the most jobs a second there could be in a sample: what the cores
-// that others left allow at this CPU time a job, or, where jobs mostly wait,
-// what the callers could ask for if nobody made them wait for more. What a
-// shape itself costs is in its CPU time a job, so the two belong together.
+// ceiling is the most jobs a second there could be in a sample: where jobs
+// mostly wait, what the callers could ask for if nobody made them wait for more;
+// otherwise what the cores that others left allow at this CPU time a job. What
+// a shape itself costs is in its CPU time a job, so the two belong together.
 func (l *ladder) ceiling(s *sample) float64 {
-	left := float64(l.cores) - s.others.Seconds()/s.elapsed.Seconds()
 	cpu := s.cpuPerJob().Seconds()
-	alone := (l.load.from+l.load.to).Seconds()/2 + cpu
-	return min(left/cpu, float64(l.callers)/alone)
+	alone := float64(l.callers) / ((l.load.from+l.load.to).Seconds()/2 + cpu)
+	if alone < float64(l.cores)/cpu {
+		return alone
+	}
+	return (float64(l.cores) - s.others.Seconds()/s.elapsed.Seconds()) / cpu
 }
 
 // ofCeiling is throughput as a part of that.

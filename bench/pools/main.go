@@ -13,6 +13,8 @@ func main() {
 	var o options
 	flag.BoolVar(&o.short, "short", false, "about a minute: to see that all works, not to quote")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each shape gets its turn")
+	o.patience = &patience{}
+	flag.DurationVar(&o.patience.left, "patience", 0, "how long to wait for others to be quiet, in all")
 	flag.StringVar(&o.doc, "doc", "", "put the tables into this Markdown file, between its markers")
 	flag.StringVar(&o.plot, "plot", "", "write the plot, an SVG, to this file")
 	flag.Parse()
@@ -25,6 +27,7 @@ func main() {
 type options struct {
 	short     bool
 	rounds    int
+	patience  *patience
 	doc, plot string
 }
 
@@ -44,12 +47,13 @@ func (o options) settle(full time.Duration) time.Duration {
 	return full
 }
 
-// weather is that of the burst.
+// weather is that of the burst; the quiet after it outlasts the ten seconds
+// for which a pool keeps idle workers.
 func (o options) weather() weather {
 	if o.short {
-		return weather{time.Second, 2 * time.Second, 3 * time.Second}
+		return weather{time.Second, 2 * time.Second, 11 * time.Second}
 	}
-	return weather{2 * time.Second, 4500 * time.Millisecond, 7 * time.Second}
+	return weather{2 * time.Second, 4500 * time.Millisecond, 13 * time.Second}
 }
 
 func run(o options) error {
@@ -76,7 +80,7 @@ func measureAll(o options, cores int, loads []*load, s *spinner) *results {
 	list := entries(cores)
 	r.handoffs, r.given, r.lost = handoffs(list, o.rounds, o.scale(80*time.Millisecond))
 	profileBlocking(true)
-	r.ladders = climb(loads, list, cores, o.rounds, os.Stderr)
+	r.ladders = climb(loads, list, cores, o, os.Stderr)
 	profileBlocking(false)
 	r.saturation = saturate(o, cores, s)
 	r.weather = o.weather()

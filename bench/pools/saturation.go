@@ -49,7 +49,7 @@ func saturate(o options, cores int, s *spinner) *ladder {
 		l.rungs = append(l.rungs, &rung{entry: e})
 	}
 	for round := range o.rounds {
-		l.round(round)
+		l.round(round, o.patience)
 	}
 	return l
 }

@@ -57,8 +57,16 @@ func checkSource(info Info, req Request, limits Limits) error {
 	if req.Page > max(info.Frames, 1) {
 		return Errorf(CodePage, "page: %d was asked for, but the source has %d.", req.Page, max(info.Frames, 1)).About("page")
 	}
+	if side := max(info.Width, info.Height); info.Format == PDF && side > largestPage {
+		return Errorf(CodePage, "The page is %dx%d pixels at 96 to the inch; a side may have %d.", info.Width, info.Height, largestPage)
+	}
 	return nil
 }
+
+// largestPage is 200 inches, the largest page of a PDF (ISO 32000-1, annex C),
+// in CSS pixels. A renderer works through larger ones for minutes, and holds
+// gigabytes, however small the result is to be.
+const largestPage = 200 * 96
 
 // framesWanted is how many frames are loaded: one, unless an animation is
 // asked for in a format that carries it.

@@ -149,6 +149,7 @@ func TestNewPlanRefuses(t *testing.T) {
 		{"more pixels over all frames than allowed", func(i *media.Info) { i.Format, i.Animated, i.Frames = media.GIF, true, 9 }, none, media.GIF, nil, media.CodePixels, "9 frames"},
 		{"more frames than allowed", func(i *media.Info) { i.Format, i.Animated, i.Frames, i.Width, i.Height = media.GIF, true, 501, 2, 2 }, none, media.GIF, nil, media.CodeFrames, "501"},
 		{"a page beyond the last", func(i *media.Info) { i.Format, i.Frames = media.PDF, 3 }, func(r *media.Request) { r.Page = 4 }, media.WebP, nil, media.CodePage, "has 3"},
+		{"a page larger than PDF has them", func(i *media.Info) { i.Format, i.Width, i.Height = media.PDF, 19201, 100 }, func(*media.Request) {}, media.WebP, nil, media.CodePage, "19200"},
 		{"a page beyond the limit", func(i *media.Info) { i.Format, i.Frames = media.PDF, 20000 }, func(r *media.Request) { r.Page = 1001 }, media.WebP, nil, media.CodePage, "1000"},
 		{"a crop outside the picture", func(*media.Info) {}, func(r *media.Request) { r.Crop = &media.Rect{X: 4000, Width: 5, Height: 5} }, media.WebP, nil, media.CodeInvalidParameter, "4000x3000"},
 		{"a result with too long a side", func(*media.Info) {}, func(r *media.Request) { r.Sizes, r.Enlarge = []media.Size{{Width: 16384}}, true }, media.WebP, nil, media.CodeOutputSide, "16383"},

@@ -101,13 +101,14 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// latencies are those of all rounds together: one round has too few for p99.
-func (r *rung) latencies() []time.Duration {
-	var all []time.Duration
-	for _, s := range r.samples {
-		all = append(all, s.latencies...)
-	}
-	return all
+// percentile is the median of what each round says: one that somebody disturbed
+// does not decide over the tail of all.
+func (r *rung) percentile(p float64) time.Duration {
+	return time.Duration(r.median(func(s *sample) float64 { return float64(percentile(s.latencies, p)) }))
+}
+
+func (r *rung) mean() time.Duration {
+	return time.Duration(r.median(func(s *sample) float64 { return float64(mean(s.latencies)) }))
 }
 
 // most is the largest value of all rounds.

@@ -53,7 +53,7 @@ func (o options) weather() weather {
 	if o.short {
 		return weather{time.Second, 2 * time.Second, 11 * time.Second}
 	}
-	return weather{2 * time.Second, 4500 * time.Millisecond, 13 * time.Second}
+	return weather{1500 * time.Millisecond, 3500 * time.Millisecond, 12 * time.Second}
 }
 
 func run(o options) error {
@@ -78,7 +78,7 @@ func run(o options) error {
 func measureAll(o options, cores int, loads []*load, s *spinner) *results {
 	r := &results{cores: cores, began: time.Now(), loadBefore: loadAverage()}
 	list := entries(cores)
-	r.handoffs, r.given, r.lost = handoffs(list, o.rounds, o.scale(80*time.Millisecond))
+	r.handoffs, r.given, r.lost = handoffs(list, o.rounds, o.scale(70*time.Millisecond))
 	profileBlocking(true)
 	r.ladders = climb(loads, list, cores, o, os.Stderr)
 	profileBlocking(false)
@@ -117,13 +117,13 @@ func newLoads(o options, s *spinner) ([]*load, error) {
 	const ms = time.Millisecond
 	loads := []*load{
 		{name: "synthetic", title: "30 ms of CPU after a wait of 5 to 40 ms", from: 5 * ms, to: 40 * ms,
-			process: burn(30 * ms), warm: o.settle(300 * ms), length: o.scale(750 * ms)},
+			process: burn(30 * ms), warm: o.settle(300 * ms), length: o.scale(700 * ms)},
 		{name: "picture", title: "A 12-megapixel JPEG to WebP in 120 x 240, after a wait of 5 to 40 ms", from: 5 * ms, to: 40 * ms,
-			process: p.convert, warm: o.settle(300 * ms), length: o.scale(750 * ms), native: p.held, trim: p.engine.Trim},
+			process: p.convert, warm: o.settle(300 * ms), length: o.scale(700 * ms), native: p.held, trim: p.engine.Trim},
 		{name: "waiting", title: "45 to 55 ms of waiting, hardly any CPU", from: 45 * ms, to: 55 * ms,
-			process: burn(ms / 10), warm: o.settle(350 * ms), length: o.scale(300 * ms)},
+			process: burn(ms / 10), warm: o.settle(300 * ms), length: o.scale(300 * ms)},
 		{name: "proportion", title: "70 ms of CPU after a wait of 4 to 10 ms, the seed's proportion", from: 4 * ms, to: 10 * ms,
-			process: burn(70 * ms), warm: o.settle(450 * ms), length: o.scale(800 * ms)},
+			process: burn(70 * ms), warm: o.settle(450 * ms), length: o.scale(700 * ms)},
 	}
 	if o.short {
 		return loads[:3], nil // the last takes as long as the others together

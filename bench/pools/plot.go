@@ -96,7 +96,7 @@ func (r *results) drawLadder(s *sheet, l *ladder, left, wide float64) {
 		of := l.ofCeiling(rung)
 		bar := min(of, 1.05) * full
 		s.rect(left, rowAt(i)+3, bar, rowHeight-7, class)
-		figures := fmt.Sprintf("%.2f · %s ms", of, milliseconds(percentile(rung.latencies(), 0.99)))
+		figures := fmt.Sprintf("%.2f · %s ms", of, milliseconds(rung.percentile(0.99)))
 		s.text(left+bar+5, rowAt(i)+13, "small", figures)
 	}
 }

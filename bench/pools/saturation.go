@@ -43,7 +43,7 @@ func saturate(o options, cores int, s *spinner) *ladder {
 	const ms = time.Millisecond
 	l := &ladder{cores: cores, callers: 2 * callers, load: &load{
 		name: "saturation", title: "Nothing but CPU work that holds 36 MB a job: more workers cannot help",
-		process: c.draw, warm: o.settle(1000 * ms), length: o.scale(1200 * ms), native: c.held.Load,
+		process: c.draw, warm: o.settle(800 * ms), length: o.scale(1000 * ms), native: c.held.Load,
 	}}
 	for _, e := range saturationEntries(cores) {
 		l.rungs = append(l.rungs, &rung{entry: e})
@@ -73,11 +73,10 @@ const (
 func (l *ladder) saturationTable(w io.Writer) {
 	var rows [][]string
 	for _, r := range l.rungs {
-		took := r.latencies()
 		rows = append(rows, []string{
 			r.entry.name,
 			fmt.Sprintf("%.1f", r.median((*sample).rate)),
-			milliseconds(percentile(took, 0.5)), milliseconds(percentile(took, 0.99)),
+			milliseconds(r.percentile(0.5)), milliseconds(r.percentile(0.99)),
 			fmt.Sprint(r.most(func(s *sample) int64 { return int64(s.workers) })),
 			fmt.Sprint(r.most(func(s *sample) int64 { return s.peakBusy })),
 			megabytes(r.most(func(s *sample) int64 { return s.native })),

@@ -29,15 +29,14 @@ func (l *ladder) table(w io.Writer) {
 }
 
 func (l *ladder) row(r *rung) []string {
-	took := r.latencies()
 	row := []string{
 		r.entry.title(),
 		fmt.Sprintf("%.1f", r.median((*sample).rate)),
 		fmt.Sprintf("%.2f", l.ofCeiling(r)),
-		milliseconds(mean(took)),
-		milliseconds(percentile(took, 0.5)),
-		milliseconds(percentile(took, 0.9)),
-		milliseconds(percentile(took, 0.99)),
+		milliseconds(r.mean()),
+		milliseconds(r.percentile(0.5)),
+		milliseconds(r.percentile(0.9)),
+		milliseconds(r.percentile(0.99)),
 		fmt.Sprintf("%.1f", r.median(func(s *sample) float64 { return s.cpuPerJob().Seconds() * 1e3 })),
 		fmt.Sprint(r.most(func(s *sample) int64 { return s.peakBusy })),
 		megabytes(r.most(func(s *sample) int64 { return s.memory })),
@@ -57,15 +56,15 @@ func (r *rung) receives() string {
 	return fmt.Sprintf("%.0f %% (%.0f)", 100*all, 100*inside)
 }
 
-// width tells how many jobs the percentiles rest on.
+// width tells how many jobs a round's percentiles rest on.
 func (l *ladder) width() string {
-	least := 0
-	for i, r := range l.rungs {
-		if n := len(r.latencies()); i == 0 || n < least {
-			least = n
+	least := len(l.rungs[0].samples[0].latencies)
+	for _, r := range l.rungs {
+		for _, s := range r.samples {
+			least = min(least, len(s.latencies))
 		}
 	}
-	return fmt.Sprintf("at least %d jobs a shape", least)
+	return fmt.Sprintf("at least %d jobs a shape and round", least)
 }
 
 func (e entry) title() string {

@@ -44,8 +44,8 @@ func (r *results) throughput() verdict {
 
 // tail compares like with like: both let the fetch wait outside.
 func (l *ladder) tail() verdict {
-	ours := percentile(l.find(stageOnly(4)).latencies(), 0.99)
-	theirs := percentile(l.find(semaphoreCPU(l.cores)).latencies(), 0.99)
+	ours := l.find(stageOnly(4)).percentile(0.99)
+	theirs := l.find(semaphoreCPU(l.cores)).percentile(0.99)
 	ratio := float64(ours) / float64(max(theirs, 1))
 	return verdict{"p99 at most 1.05 of a FIFO semaphore's, " + l.load.name, fmt.Sprintf("%.2f", ratio), ratio <= 1.05}
 }

@@ -53,14 +53,27 @@ func (s *Server) writeProblem(x *exchange, err error) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", s.errorCacheControl(p.Code))
-	if p.Status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", strconv.Itoa(ceilSeconds(s.images.RetryAfter())))
+	if wait := s.retryAfter(err, p.Status); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(ceilSeconds(wait)))
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		body = []byte(`{"type":"about:blank"}`)
 	}
 	s.writeDocument(x, p.Status, body)
+}
+
+// retryAfter is the fault's own word where it has one; what is busy here is
+// told from the pace of the queue. 0 is to be left unsaid.
+func (s *Server) retryAfter(err error, status int) time.Duration {
+	var fault *media.Error
+	if errors.As(err, &fault) && fault.RetryAfter > 0 {
+		return fault.RetryAfter
+	}
+	if status == http.StatusServiceUnavailable {
+		return s.images.RetryAfter()
+	}
+	return 0
 }
 
 func (s *Server) errorCacheControl(code media.Code) string {

@@ -65,6 +65,8 @@ var verdicts = map[media.Code]verdict{
 	media.CodeOverloaded:     {http.StatusServiceUnavailable, "The server is busy", false},
 	codeNotReady:             {http.StatusServiceUnavailable, "The server is not ready", false},
 	media.CodeSourceTimeout:  {http.StatusGatewayTimeout, "The source is too slow", false},
+
+	media.CodeSourceUnavailable: {http.StatusServiceUnavailable, "The source is not available", false},
 }
 
 // Codes lists every code an answer can carry with its status; the reference

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,7 +34,7 @@ func TestStatuses(t *testing.T) {
 		media.CodeSVG: 422, media.CodeMetadata: 422, media.CodePage: 422, media.CodeOutputSide: 422,
 		media.CodeOutputBytes: 422, media.CodeMemory: 422, media.CodeTimeout: 422,
 		media.CodeEncodeFailed: 500, "internal": 500, media.CodeSourceFailed: 502,
-		media.CodeOverloaded: 503, "not-ready": 503, media.CodeSourceTimeout: 504,
+		media.CodeOverloaded: 503, "not-ready": 503, media.CodeSourceUnavailable: 503, media.CodeSourceTimeout: 504,
 		media.CodeCancelled: 499,
 	}
 	got := httpapi.Codes()
@@ -108,6 +109,17 @@ func TestProblems(t *testing.T) {
 		wantProblem(t, res, 503, "overloaded")
 		if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || seconds < 1 {
 			t.Errorf("Retry-After is %q", res.Header.Get("Retry-After"))
+		}
+	})
+	t.Run("a fault that knows when to come back says so itself", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.source.err = &media.Error{
+			Code: media.CodeSourceUnavailable, Detail: "The source fails.", RetryAfter: 6500 * time.Millisecond,
+		}
+		res := b.get("/assets/a.jpg")
+		wantProblem(t, res, 503, "source-unavailable")
+		if got := res.Header.Get("Retry-After"); got != "7" {
+			t.Errorf("Retry-After is %q, want 7", got)
 		}
 	})
 	t.Run("work the server gives up itself is worth another try", func(t *testing.T) {

@@ -1,6 +1,9 @@
 package media
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Code is a stable, machine-readable name of a fault. HTTP statuses are
 // mapped from codes in one table at the edge, never here.
@@ -28,8 +31,11 @@ const (
 	CodeSourceForbidden  Code = "source-forbidden" // host, prefix or private network
 	CodeSourceFailed     Code = "source-failed"
 	CodeSourceTimeout    Code = "source-timeout"
-	CodeOverloaded       Code = "overloaded"
-	CodeCancelled        Code = "cancelled" // nobody waits any more
+	// CodeSourceUnavailable is an origin that is not even asked, because it
+	// failed a moment ago or too many wait for it already.
+	CodeSourceUnavailable Code = "source-unavailable"
+	CodeOverloaded        Code = "overloaded"
+	CodeCancelled         Code = "cancelled" // nobody waits any more
 )
 
 // Error is a fault a client can be told. Detail is a full sentence that names
@@ -40,6 +46,9 @@ type Error struct {
 	Param  string // the parameter at fault, where one is
 	Detail string
 	Cause  error
+	// RetryAfter is how long whoever asked should wait before asking again;
+	// 0 when the fault itself does not know.
+	RetryAfter time.Duration
 }
 
 // Error implements error; the text is for logs.

@@ -61,7 +61,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.got += int64(n)
 	switch {
 	case err == io.EOF && b.declared >= 0 && b.got != b.declared:
-		b.err = media.Errorf(media.CodeSourceFailed, "The source on %s ended after %d of %d bytes.", b.transfer.host, b.got, b.declared)
+		b.err = media.Wrap(media.CodeSourceFailed, trouble{io.ErrUnexpectedEOF}, "The source on %s ended after %d of %d bytes.", b.transfer.host, b.got, b.declared)
 	case err == io.EOF:
 		b.err = io.EOF
 	case err != nil:

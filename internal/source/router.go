@@ -95,6 +95,11 @@ func (r *Router) Open(ctx context.Context, ref string) (*Object, error) {
 	return object, nil
 }
 
+// OpenIf implements Conditional.
+func (r *Router) OpenIf(ctx context.Context, ref string, _ Meta) (*Object, error) {
+	return r.Open(ctx, ref)
+}
+
 func (r *Router) open(ctx context.Context, ref string) (*Object, error) {
 	scheme, _, _ := strings.Cut(ref, "://")
 	switch scheme = strings.ToLower(scheme); {

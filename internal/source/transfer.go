@@ -63,7 +63,7 @@ func (t *transfer) fault(err error) error {
 	case isTimeout(err):
 		return media.Wrap(media.CodeSourceTimeout, err, "The source host %s did not answer in time.", t.host)
 	}
-	return media.Wrap(media.CodeSourceFailed, err, "The source could not be fetched from %s.", t.host)
+	return media.Wrap(media.CodeSourceFailed, trouble{err}, "The source could not be fetched from %s.", t.host)
 }
 
 // callerFault is for a context that ended from the caller's side.

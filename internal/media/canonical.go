@@ -41,7 +41,7 @@ func (r Request) Canonical() string {
 	}
 	c.number("max_bytes", r.MaxBytes, 0)
 	c.flag("lossless", r.Lossless)
-	c.number("effort", r.Effort, -1)
+	c.number("effort", r.Effort, EffortUsual)
 	c.flag("progressive", r.Progressive)
 	c.number("page", r.Page, 1)
 	c.number("frames", r.Frames, 0)

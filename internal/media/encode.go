@@ -12,6 +12,9 @@ type encoding struct {
 	// its value when none is asked for. AVIF's 1 is speed 8, the slowest that
 	// answers while somebody waits.
 	low, usual, high int
+	// eased is the effort of a server that has more to do than it can: where
+	// it stands below usual, it saves much of the time for few more bytes.
+	eased int
 	// cost is nanoseconds of CPU a pixel by effort, for encoders that cannot
 	// be stopped once they have begun; lossless is how many times more one
 	// without loss takes. Measured with libheif 1.15, aom 3.6 and libjxl 0.7
@@ -26,18 +29,18 @@ type encoding struct {
 const unstoppable = 7500 * time.Millisecond
 
 var encodings = map[Format]encoding{
-	JPEG: {quality: 80, low: 0, usual: 1, high: 1},
-	WebP: {quality: 80, low: 0, usual: 4, high: 6},
+	JPEG: {quality: 80, low: 0, usual: 1, eased: 1, high: 1},
+	WebP: {quality: 80, low: 0, usual: 4, eased: 2, high: 6},
 	AVIF: {
-		quality: 50, low: 0, usual: 1, high: 9,
+		quality: 50, low: 0, usual: 1, eased: 0, high: 9,
 		cost: []int{100, 150, 230, 410, 1300, 1600, 3800, 6300, 6800, 12000}, lossless: 2,
 	},
 	JXL: {
-		quality: 75, low: 1, usual: 4, high: 9,
+		quality: 75, low: 1, usual: 4, eased: 4, high: 9,
 		cost: []int{0, 280, 280, 280, 280, 280, 280, 280, 1600, 2400}, lossless: 6,
 	},
-	PNG:  {quality: 100, low: 1, usual: 6, high: 9},
-	GIF:  {quality: 100, low: 1, usual: 7, high: 10},
+	PNG:  {quality: 100, low: 1, usual: 6, eased: 3, high: 9},
+	GIF:  {quality: 100, low: 1, usual: 7, eased: 3, high: 10},
 	TIFF: {quality: 100},
 }
 
@@ -86,15 +89,19 @@ func quicker(e Encode, pixels int) int {
 	case e.Format == JPEG && !e.Progressive && pixels > streamedJPEG:
 		return 0
 	case e.Format == PNG && pixels > quickPNG:
-		return quickPNGLevel
+		return min(e.Effort, quickPNGLevel)
 	}
 	return e.Effort
 }
 
-// effort maps a wish of 0 to 9 to the encoder's scale; -1 gives the usual.
+// effort maps a wish of 0 to 9 to the encoder's scale; EffortUsual and
+// EffortEased give what they name.
 func (e encoding) effort(wish int) int {
-	if wish < 0 {
+	switch wish {
+	case EffortUsual:
 		return e.usual
+	case EffortEased:
+		return e.eased
 	}
 	return e.low + int(math.Round(float64(wish)*float64(e.high-e.low)/9))
 }

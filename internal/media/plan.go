@@ -1,6 +1,9 @@
 package media
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Plan is everything the pixel engine has to do for one source: decode once,
 // then derive every output from it. It holds no pixels and no handles.
@@ -43,6 +46,9 @@ type Plan struct {
 	// Memory is the estimated peak of decoded bytes while the plan runs:
 	// what admission reserves.
 	Memory int64
+	// Cost is the CPU time that the plan is expected to take, on one core of
+	// the machine its constants were measured on: what admission orders by.
+	Cost time.Duration
 
 	// limits hold for the outputs too: LayOut checks them.
 	limits Limits

@@ -33,6 +33,7 @@ func NewPlan(info Info, req Request, format Format, can Abilities, limits Limits
 		return nil, err
 	}
 	plan.Memory = plan.estimateMemory()
+	plan.Cost = plan.estimateCost()
 	return plan, nil
 }
 

@@ -38,7 +38,8 @@ type Request struct {
 	// MaxBytes bounds the encoded size by lowering quality; 0 is off.
 	MaxBytes int
 	Lossless bool
-	// Effort is 0 (fastest) to 9 (smallest); -1 takes the format's default.
+	// Effort is 0 (fastest) to 9 (smallest); EffortUsual takes the format's
+	// default, EffortEased a lower one.
 	Effort int
 	// Progressive asks for interlaced output.
 	Progressive bool
@@ -51,11 +52,29 @@ type Request struct {
 	Encoder Encoder
 }
 
+// What Effort is when no effort was asked for. They do not depend on the
+// format, which may not be negotiated yet.
+const (
+	EffortUsual = -1
+	EffortEased = -2 // only a busy server asks for it
+)
+
+// Eased is the request with less work for the encoder, for a busy server: it
+// gives larger files sooner, under a key of their own. It is false when the
+// client chose the effort, and for formats where less effort saves nothing.
+func (r Request) Eased() (Request, bool) {
+	if r.Effort != EffortUsual || r.Format != Auto && encodings[r.Format].eased == encodings[r.Format].usual {
+		return r, false
+	}
+	r.Effort = EffortEased
+	return r, true
+}
+
 // NewRequest is a request for the original size with every default set.
 func NewRequest() Request {
 	return Request{
 		Sizes: []Size{{}}, Fit: Inside, Gravity: Gravity{Kind: GravityCenter},
-		DPR: 1, Format: Auto, Effort: -1, Page: 1, Encoder: EncodeStream,
+		DPR: 1, Format: Auto, Effort: EffortUsual, Page: 1, Encoder: EncodeStream,
 	}
 }
 

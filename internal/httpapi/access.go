@@ -58,7 +58,7 @@ func (x *exchange) facts() []slog.Attr {
 		attrs = append(attrs,
 			slog.Bool("cache_hit", x.hit),
 			slog.Float64("fetch_ms", milliseconds(x.timings.Fetch)),
-			slog.Float64("queue_ms", milliseconds(x.timings.Queue)),
+			slog.Float64("queue_ms", milliseconds(x.timings.Wait)),
 			slog.Float64("work_ms", milliseconds(x.timings.Work)))
 	}
 	if x.format != "" {

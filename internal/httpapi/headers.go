@@ -96,7 +96,7 @@ func serverTiming(t transform.Timings, hit bool) string {
 		cache = "hit"
 	}
 	return fmt.Sprintf("cache;desc=%s, fetch;dur=%.1f, queue;dur=%.1f, work;dur=%.1f",
-		cache, milliseconds(t.Fetch), milliseconds(t.Queue), milliseconds(t.Work))
+		cache, milliseconds(t.Fetch), milliseconds(t.Wait), milliseconds(t.Work))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

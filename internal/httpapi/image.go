@@ -57,8 +57,8 @@ func (s *Server) job(x *exchange, w *wish) transform.Job {
 		Request:     w.request,
 		Accept:      media.ParseAccept(strings.Join(x.r.Header.Values("Accept"), ",")),
 		HeadersOnly: x.r.Method == http.MethodHead,
-		Fresh: func(etag string, modified time.Time) bool {
-			return isFresh(x.r.Header, quote(etag), modified)
+		Fresh: func(key string, modified time.Time) (string, bool) {
+			return key, isFresh(x.r.Header, quote(key), modified)
 		},
 	}
 }

@@ -44,13 +44,13 @@ func (s *Server) answerInfo(x *exchange) error {
 	if name := firstName(values); name != "" {
 		return invalid(name, "%.100q is not a parameter of /info; it takes image_url, expires and signature.", name)
 	}
-	details, err := s.images.Info(x.r.Context(), ref, func(etag string, modified time.Time) bool {
-		return isFresh(x.r.Header, quote(etag), modified)
+	details, err := s.images.Info(x.r.Context(), ref, func(key string, modified time.Time) (string, bool) {
+		return key, isFresh(x.r.Header, quote(key), modified)
 	})
 	if err != nil {
 		return err
 	}
-	x.timings = transform.Timings{Fetch: details.Fetch, Queue: details.Queue, Work: details.Work}
+	x.timings = transform.Timings{Fetch: details.Fetch, Wait: details.Queue, Work: details.Work}
 	x.worked = true
 	h := x.w.Header()
 	setValidators(h, quote(details.ETag), details.LastModified)

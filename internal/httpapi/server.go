@@ -22,7 +22,7 @@ type Transformer interface {
 	// Do makes the pictures of a job. The caller closes the result.
 	Do(ctx context.Context, job transform.Job) (*transform.Result, error)
 	// Info describes a source; fresh is asked as in Job.Fresh.
-	Info(ctx context.Context, ref string, fresh func(etag string, modified time.Time) bool) (*transform.Details, error)
+	Info(ctx context.Context, ref string, fresh func(key string, modified time.Time) (string, bool)) (*transform.Details, error)
 	// Stats, Ready and RetryAfter answer at once, whatever runs.
 	Stats() transform.Stats
 	Ready(now time.Time) error

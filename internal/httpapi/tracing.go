@@ -67,7 +67,7 @@ type stage struct {
 }
 
 func stagesOf(x *exchange) []stage {
-	return []stage{{"fetch", x.timings.Fetch}, {"queue", x.timings.Queue}, {"work", x.timings.Work}}
+	return []stage{{"fetch", x.timings.Fetch}, {"queue", x.timings.Wait}, {"work", x.timings.Work}}
 }
 
 // knownMethod keeps invented methods from making names without end.

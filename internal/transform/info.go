@@ -25,7 +25,7 @@ type Details struct {
 // Info describes a source. Only the small picture behind the dominant colour
 // and the blurhash is decoded, at load scale, under the same admission as any
 // other work.
-func (s *Service) Info(ctx context.Context, ref string, fresh func(etag string, modified time.Time) bool) (*Details, error) {
+func (s *Service) Info(ctx context.Context, ref string, fresh func(key string, modified time.Time) (string, bool)) (*Details, error) {
 	began := time.Now()
 	src, err := s.open(ctx, ref)
 	if err != nil {
@@ -38,9 +38,11 @@ func (s *Service) Info(ctx context.Context, ref string, fresh func(etag string, 
 	if d.ETag, err = s.tag(Job{Ref: ref, Request: req}, src, nil); err != nil {
 		return nil, err
 	}
-	if fresh != nil && fresh(d.ETag, d.LastModified) {
-		d.NotModified = true
-		return d, nil
+	if fresh != nil {
+		if etag, known := fresh(d.ETag, d.LastModified); known {
+			d.ETag, d.NotModified = etag, true
+			return d, nil
+		}
 	}
 	if err := src.load(s); err != nil {
 		return nil, err

@@ -20,22 +20,32 @@ type Job struct {
 	Request media.Request
 	// Accept is used when Request.Format is media.Auto.
 	Accept media.Accept
-	// Fresh, when set, is asked as soon as the tag is known, before any
-	// costly step; true ends the job with Result.NotModified.
-	Fresh func(etag string, modified time.Time) bool
+	// Fresh, when set, is asked with Result.Key as soon as it is known, before
+	// any costly step. True ends the job with Result.NotModified and the tag
+	// that the client was found to have: the key, or the key, a dot and a
+	// variant.
+	Fresh func(key string, modified time.Time) (etag string, fresh bool)
+	// Thumb also derives a small picture from the same decode, for
+	// placeholders: Result.Thumb.
+	Thumb bool
 	// HeadersOnly stops after planning: type and tag, and no outputs but
 	// those that the cache has.
 	HeadersOnly bool
 }
 
-// Timings are the wall times of the stages so far.
-type Timings struct{ Fetch, Queue, Work time.Duration }
+// Timings are the wall times of the stages so far: the source until all of it
+// was there, its header until the plan was made, the wait for a turn, the work
+// until the first picture began, and all of the work.
+type Timings struct{ Fetch, Inspect, Wait, First, Work time.Duration }
 
 // Result is what Do found out and the outputs that are on their way. The
 // caller closes it; closing early cancels work that nobody else wants.
 type Result struct {
-	// ETag is a strong entity tag without quotes; it stands for source
-	// version, request, accepted formats and engine.
+	// Key stands for source version, request, accepted formats and engine.
+	Key string
+	// ETag is a strong entity tag without quotes: Key, with a dot and a
+	// variant behind it where the picture was decoded together with others,
+	// which may change its bytes though not what is seen.
 	ETag         string
 	LastModified time.Time
 	NotModified  bool
@@ -48,7 +58,13 @@ type Result struct {
 	// does not depend on how the bytes came.
 	SourceBytes int64
 	CacheHit    bool
-	Outputs     []*Output
+	// Joined is true when the work was somebody else's already, Merged when
+	// it was done together with other sizes, Reduced when load has lowered
+	// the encoder's effort, Stale when the origin could not be asked.
+	Joined, Merged, Reduced, Stale bool
+	Outputs                        []*Output
+	// Thumb is RGBA rows of at most 32 pixels a side, when Job.Thumb asked.
+	Thumb *Output
 
 	flight  *turn // nil for cached, unmodified and headers-only results
 	fetched time.Duration
@@ -57,7 +73,7 @@ type Result struct {
 
 // Timings may be asked at any time; Work grows until the work has ended.
 func (r *Result) Timings() Timings {
-	t := Timings{Fetch: r.fetched, Queue: r.queued}
+	t := Timings{Fetch: r.fetched, Wait: r.queued}
 	if r.flight != nil {
 		t.Work = r.flight.elapsed()
 	}
@@ -148,6 +164,21 @@ func (o *Output) Size() (n int64, complete bool) {
 	}
 	n, complete, err := o.spool.State()
 	return n, complete && err == nil
+}
+
+// Stored gives the bytes when all of them are there, for ranges.
+func (o *Output) Stored() (io.ReadSeeker, bool) {
+	if o.spool == nil {
+		return bytes.NewReader(o.data), true
+	}
+	if _, complete := o.Size(); !complete {
+		return nil, false
+	}
+	data, err := o.spool.Bytes()
+	if err != nil {
+		return nil, false
+	}
+	return bytes.NewReader(data), true
 }
 
 // start marks the output as begun. It is false when the output has ended

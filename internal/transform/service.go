@@ -72,12 +72,15 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 
 	meta := freshness(src, overlay)
 	res := &Result{Source: meta, LastModified: meta.LastModified, Negotiated: job.Request.Format == media.Auto}
-	if res.ETag, err = s.tag(job, src, overlay); err != nil {
+	if res.Key, err = s.tag(job, src, overlay); err != nil {
 		return nil, err
 	}
-	if job.Fresh != nil && job.Fresh(res.ETag, res.LastModified) {
-		res.NotModified = true
-		return res, nil
+	res.ETag = res.Key
+	if job.Fresh != nil {
+		if etag, fresh := job.Fresh(res.Key, res.LastModified); fresh {
+			res.ETag, res.NotModified = etag, true
+			return res, nil
+		}
 	}
 	if s.fromCache(res) {
 		return res, nil
@@ -118,6 +121,24 @@ func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// DoAll carries several jobs of one source, so that one fetch and one decode
+// serve all of them where their steps agree. It gives all results, to be
+// closed by the caller, or an error and none.
+func (s *Service) DoAll(ctx context.Context, jobs []Job) ([]*Result, error) {
+	results := make([]*Result, 0, len(jobs))
+	for _, job := range jobs {
+		res, err := s.Do(ctx, job)
+		if err != nil {
+			for _, done := range results {
+				done.Close()
+			}
+			return nil, err
+		}
+		results = append(results, res)
+	}
+	return results, nil
 }
 
 func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *original, err error) {

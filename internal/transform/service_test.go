@@ -293,7 +293,7 @@ func TestDo(t *testing.T) {
 		b := newBench(t, nil)
 		j := job()
 		var tag string
-		j.Fresh = func(etag string, _ time.Time) bool { tag = etag; return true }
+		j.Fresh = func(key string, _ time.Time) (string, bool) { tag = key; return key, true }
 		res, err := b.Do(t.Context(), j)
 		if err != nil {
 			t.Fatal(err)
@@ -621,7 +621,7 @@ func TestInfo(t *testing.T) {
 	if d.Info.Width != 400 || d.Bytes != 12 || d.Summary.Dominant.G != 2 || d.ETag == "" {
 		t.Fatalf("details %+v", d)
 	}
-	again, err := b.Info(t.Context(), "a.jpg", func(tag string, _ time.Time) bool { return tag == d.ETag })
+	again, err := b.Info(t.Context(), "a.jpg", func(tag string, _ time.Time) (string, bool) { return tag, tag == d.ETag })
 	if err != nil || !again.NotModified {
 		t.Fatalf("known tag: %+v, %v", again, err)
 	}

@@ -42,6 +42,7 @@ var encodings = map[Format]encoding{
 	PNG:  {quality: 100, low: 1, usual: 6, eased: 3, high: 9},
 	GIF:  {quality: 100, low: 1, usual: 7, eased: 3, high: 10},
 	TIFF: {quality: 100},
+	Raw:  {quality: 100},
 }
 
 // streamedJPEG is the size above which a JPEG gets fixed Huffman tables by
@@ -64,6 +65,9 @@ func (f Format) CanLossy() bool {
 
 // encode settles every value an encoder needs.
 func (p *Plan) encode(layout Layout, format Format) Encode {
+	if format == Raw {
+		return Encode{Format: Raw, Quality: encodings[Raw].quality, Lossless: true}
+	}
 	req := p.Request
 	result := Encode{
 		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes,

@@ -39,6 +39,9 @@ func TestNewPlanSettlesTheEncoding(t *testing.T) {
 		{"what was asked is kept", wish(small, func(r *media.Request) {
 			r.Quality, r.MaxBytes, r.Progressive, r.Keep.ICC = 33, 5000, true, true
 		}), media.JPEG, media.Encode{Format: media.JPEG, Quality: 33, MaxBytes: 5000, Progressive: true, Effort: 1, Keep: media.Keep{ICC: true}}},
+		{"raw rows are pixels and nothing else", wish(small, func(r *media.Request) {
+			r.Quality, r.MaxBytes, r.Progressive, r.Keep.ICC = 33, 5000, true, true
+		}), media.Raw, media.Encode{Format: media.Raw, Quality: 100, Lossless: true}},
 		{"lossless is kept where it exists", wish(small, func(r *media.Request) { r.Lossless = true }), media.WebP, media.Encode{Format: media.WebP, Quality: 80, Lossless: true, Effort: 4}},
 	}
 	for _, test := range tests {

@@ -19,6 +19,10 @@ const (
 	BMP     Format = "bmp"
 	JP2     Format = "jp2"
 	PDF     Format = "pdf"
+	// Raw is rows of 8-bit RGBA in sRGB, not premultiplied, without a header;
+	// of an animation its first frame. It is what placeholders are made from,
+	// and never what a client asks for or gets.
+	Raw Format = "raw"
 )
 
 // traits is what planning has to know of a format.
@@ -44,6 +48,7 @@ var formatTraits = map[Format]traits{
 	BMP:  {"image/bmp", "bmp", true, false, false, false},
 	JP2:  {"image/jp2", "jp2", true, false, false, false},
 	PDF:  {"application/pdf", "pdf", true, false, true, false},
+	Raw:  {"application/octet-stream", "rgba", true, false, false, false},
 }
 
 // ContentType is the registered media type, or application/octet-stream.

@@ -144,6 +144,8 @@ func (e Encode) bytesPerPixel(alpha bool) float64 {
 		return 40
 	case GIF:
 		return 12
+	case Raw:
+		return 4 // handed on in one piece
 	}
 	return 0
 }

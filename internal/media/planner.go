@@ -41,6 +41,9 @@ func checkAbility(in, out Format, can Abilities) error {
 	if !can.Read[in] {
 		return Errorf(CodeUnsupported, "This server does not read %s pictures.", in)
 	}
+	if out == Raw {
+		return nil // takes no encoder
+	}
 	if !out.IsOutput() || !can.Write[out] {
 		return Errorf(CodeUnwritable, "format: this server cannot write %s.", out).About("format")
 	}

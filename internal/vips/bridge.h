@@ -21,7 +21,7 @@ enum {
 	SPW_JXL,
 	SPW_JP2,
 	SPW_PDF,
-	SPW_RAW, /* rows of 8-bit RGBA, decoded elsewhere */
+	SPW_RAW, /* rows of 8-bit RGBA, decoded or to be used elsewhere */
 	SPW_FORMATS
 };
 

@@ -144,15 +144,24 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 		return -1;
 	if (pad(job, output, image) || (run->mark && spw_watermark(job, image, run->mark)))
 		return -1;
-	return lay_on_ground(job, output, image);
+	if (lay_on_ground(job, output, image))
+		return -1;
+	return output->format == SPW_RAW && (spw_to_rgb(image) || spw_with_alpha(image)) ? -1 : 0;
+}
+
+/* Rows of pixels are a still, whatever the others are. */
+static int
+frames_of(const Run *run, const SpwOutput *output)
+{
+	return output->format == SPW_RAW ? 1 : run->count;
 }
 
 /* Stack finished frames into the strip that animated savers read. */
 static int
-stack(Run *run, VipsImage **frames, VipsImage **out)
+stack(VipsImage **frames, int count, VipsImage **out)
 {
-	if (run->count > 1)
-		return vips_arrayjoin(frames, out, run->count, "across", 1, NULL);
+	if (count > 1)
+		return vips_arrayjoin(frames, out, count, "across", 1, NULL);
 	g_object_ref(frames[0]);
 	*out = frames[0];
 	return 0;
@@ -160,29 +169,30 @@ stack(Run *run, VipsImage **frames, VipsImage **out)
 
 /* Only what is kept, then what makes a strip an animation. */
 static int
-label(Run *run, VipsImage **image, int height, int keep)
+label(Run *run, VipsImage **image, int count, int height, int keep)
 {
 	if (spw_keep_metadata(image, keep))
 		return -1;
-	if (run->count == 1)
+	if (count == 1)
 		return 0;
-	return spw_stamp_frames(image, height, run->delays, run->count, run->job->plays);
+	return spw_stamp_frames(image, height, run->delays, count, run->job->plays);
 }
 
 static int
 finish_frames(Run *run, SpwOutput *output, VipsImage **out)
 {
-	VipsImage **frames = g_new0(VipsImage *, run->count);
+	int count = frames_of(run, output);
+	VipsImage **frames = g_new0(VipsImage *, count);
 	int result = 0;
 
-	for (int i = 0; i < run->count && !result; i++) {
+	for (int i = 0; i < count && !result; i++) {
 		frames[i] = run->frames[i];
 		g_object_ref(frames[i]);
 		result = finish(run, output, &frames[i]);
 	}
 	if (!result)
-		result = stack(run, frames, out) || label(run, out, frames[0]->Ysize, output->keep);
-	spw_free_frames(frames, run->count);
+		result = stack(frames, count, out) || label(run, out, count, frames[0]->Ysize, output->keep);
+	spw_free_frames(frames, count);
 	return result ? -1 : 0;
 }
 
@@ -203,7 +213,7 @@ spw_make_output(Run *run, SpwOutput *output)
 		g_object_unref(image);
 		return SPW_PROCESS;
 	}
-	result = spw_save(run->job, output, image, run->count);
+	result = spw_save(run->job, output, image, frames_of(run, output));
 	g_object_unref(image);
 	return result;
 }

@@ -153,10 +153,18 @@ func (r *run) outputs() []C.SpwOutput {
 func outputOf(index int, output media.Output) C.SpwOutput {
 	encode := output.Encode
 	return C.SpwOutput{
-		index: C.int(index), layout: layoutOf(output.Layout), format: formats[encode.Format],
+		index: C.int(index), layout: layoutOf(output.Layout), format: writtenAs(encode.Format),
 		quality: C.int(encode.Quality), max_bytes: C.int64_t(encode.MaxBytes), lossless: flagOf(encode.Lossless),
 		effort: C.int(encode.Effort), progressive: flagOf(encode.Progressive), keep: keepOf(encode.Keep),
 	}
+}
+
+// writtenAs is C's number of an output format.
+func writtenAs(format media.Format) C.int {
+	if format == media.Raw {
+		return C.SPW_RAW
+	}
+	return formats[format]
 }
 
 func layoutOf(l media.Layout) C.SpwLayout {

@@ -380,11 +380,28 @@ save_streaming(Sink *sink, VipsImage *image)
 	return sink->refused ? SPW_SINK : SPW_ENCODE;
 }
 
+/* Rows of RGBA are there as soon as the pixels are. */
+static int
+save_raw(Sink *sink, VipsImage *image)
+{
+	size_t length;
+	void *pixels = vips_image_write_to_memory(image, &length);
+	int result;
+
+	if (!pixels)
+		return SPW_ENCODE;
+	result = sink_write(sink, pixels, length) ? SPW_SINK : SPW_OK;
+	g_free(pixels);
+	return result;
+}
+
 int
 spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames)
 {
 	Sink sink = { job, output, image->Xsize, image->Ysize / frames, frames, output->quality, 0, 0 };
 
+	if (output->format == SPW_RAW)
+		return save_raw(&sink, image);
 	if (output->max_bytes > 0)
 		return save_within(&sink, image);
 	return save_streaming(&sink, image);

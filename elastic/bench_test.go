@@ -167,10 +167,16 @@ func BenchmarkRetire(b *testing.B) {
 
 func pooled(b *testing.B) func(context.Context) error {
 	b.Helper()
-	p, err := elastic.New(elastic.Config[int]{
+	return submitting(b, elastic.Config[int]{
 		MinWorkers: 4, MaxWorkers: 4,
 		Handler: func(context.Context, int) error { return nil },
 	})
+}
+
+// submitting runs a pool for the time of the benchmark.
+func submitting(b *testing.B, config elastic.Config[int]) func(context.Context) error {
+	b.Helper()
+	p, err := elastic.New(config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -184,4 +190,27 @@ func pooled(b *testing.B) func(context.Context) error {
 		}
 	})
 	return func(ctx context.Context) error { return p.Submit(ctx, 1) }
+}
+
+// BenchmarkEnterCPU marks CPU stages, which nobody else wants, in jobs that do
+// nothing else; without a stage a job costs what handing it over costs.
+func BenchmarkEnterCPU(b *testing.B) {
+	for _, stages := range []int{0, 1, 4} {
+		b.Run(fmt.Sprintf("stages=%d", stages), func(b *testing.B) {
+			gate, err := elastic.NewGate(elastic.GateConfig{Slots: 4, Memory: 1 << 30})
+			if err != nil {
+				b.Fatal(err)
+			}
+			handOff(b, 1, submitting(b, elastic.Config[int]{Gate: gate, Handler: func(ctx context.Context, _ int) error {
+				for range stages {
+					leave, err := elastic.EnterCPU(ctx, 1<<20)
+					if err != nil {
+						return err
+					}
+					leave()
+				}
+				return nil
+			}}))
+		})
+	}
 }

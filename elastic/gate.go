@@ -67,7 +67,8 @@ type member struct {
 // turn is a claim to one slot and some memory.
 type turn struct {
 	bytes   int64
-	granted chan struct{} // nil without a gate
+	given   bool          // guarded by the gate's mu
+	granted chan struct{} // closed when it is given; nil until somebody waits
 }
 
 // NewGate starts nothing.
@@ -157,14 +158,14 @@ func (m *member) enter(ctx context.Context, bytes int64) (*turn, error) {
 	if m.tooHeavy(bytes) {
 		return nil, fmt.Errorf("%w: %d bytes of %d", ErrTooHeavy, bytes, g.memory)
 	}
-	claim.granted = make(chan struct{})
-	g.mu.Lock()
-	if len(m.waiting) == 0 {
-		m.spent = max(m.spent, g.turn) // no credit for having been away
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("wait for the CPU: %w", context.Cause(ctx))
 	}
-	m.waiting = append(m.waiting, claim)
-	g.grant()
-	g.mu.Unlock()
+	// A job's context makes its channel when it is first asked for one, which
+	// costs more than a turn that is free.
+	if m.queue(claim) {
+		return claim, nil
+	}
 	select {
 	case <-claim.granted:
 		return claim, nil
@@ -175,6 +176,22 @@ func (m *member) enter(ctx context.Context, bytes int64) (*turn, error) {
 	}
 	m.leave(claim) // the grant came in between
 	return nil, fmt.Errorf("wait for the CPU: %w", context.Cause(ctx))
+}
+
+// queue reports whether the claim was granted at once.
+func (m *member) queue(claim *turn) bool {
+	g := m.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(m.waiting) == 0 {
+		m.spent = max(m.spent, g.turn) // no credit for having been away
+	}
+	m.waiting = append(m.waiting, claim)
+	g.grant()
+	if !claim.given {
+		claim.granted = make(chan struct{})
+	}
+	return claim.given
 }
 
 // unqueue reports whether the claim was still waiting.
@@ -222,8 +239,7 @@ func (g *Gate) grant() {
 			return
 		}
 		claim := m.waiting[0]
-		m.waiting[0] = nil
-		m.waiting = m.waiting[1:]
+		m.waiting = slices.Delete(m.waiting, 0, 1)
 		g.account()
 		g.running++
 		m.running++
@@ -231,7 +247,10 @@ func (g *Gate) grant() {
 		g.held += claim.bytes
 		g.turn = max(g.turn, m.spent)
 		m.spent += 1 / m.share
-		close(claim.granted)
+		claim.given = true
+		if claim.granted != nil {
+			close(claim.granted)
+		}
 	}
 }
 

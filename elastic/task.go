@@ -82,8 +82,15 @@ func (t *task) Deadline() (time.Time, bool) {
 // Done implements context.Context.
 func (t *task) Done() <-chan struct{} { return t.cancellation().ctx.Done() }
 
-// Err implements context.Context.
-func (t *task) Err() error { return t.cancellation().ctx.Err() }
+// Err implements context.Context. As long as nothing has asked for more than
+// the error, and nothing has stopped the job, its caller's is all there is.
+func (t *task) Err() error {
+	untouched := t.inner.Load() == nil && t.state.Load() != ended
+	if untouched && (t.deadline.IsZero() || time.Now().Before(t.deadline)) {
+		return t.caller.Err()
+	}
+	return t.cancellation().ctx.Err()
+}
 
 // Value implements context.Context.
 func (t *task) Value(key any) any {

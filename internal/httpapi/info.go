@@ -3,14 +3,12 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
-	"image"
 	"net/http"
 	"sort"
 	"time"
 
-	"github.com/bbrks/go-blurhash"
-
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/placeholder"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -28,6 +26,8 @@ type infoDocument struct {
 	Progressive bool   `json:"progressive"`
 	Dominant    string `json:"dominant_colour"`
 	BlurHash    string `json:"blurhash"`
+	ThumbHash   string `json:"thumbhash"`
+	LQIP        string `json:"lqip"`
 }
 
 // answerInfo serves /info?image_url=….
@@ -95,42 +95,16 @@ func describe(details *transform.Details) (infoDocument, error) {
 		// The frames of a still source are the pages of a document.
 		document.Pages, document.Frames = max(info.Frames, 1), 1
 	}
-	var err error
-	document.BlurHash, err = blurHash(details.Summary)
+	small, err := placeholder.New(details.Summary.Width, details.Summary.Height, details.Summary.Thumb)
+	if err != nil {
+		return infoDocument{}, media.Wrap(media.CodeEncodeFailed, err, "The picture could not be described.")
+	}
+	document.BlurHash, document.ThumbHash = small.BlurHash(), small.ThumbHash()
+	document.LQIP, err = small.DataURI()
 	return document, err
 }
 
 func hexColour(c media.Colour) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
-
-// blurHash has more components along the longer side.
-func blurHash(summary transform.Summary) (string, error) {
-	if summary.Width < 1 || summary.Height < 1 || len(summary.Thumb) != 4*summary.Width*summary.Height {
-		return "", media.Errorf(media.CodeEncodeFailed, "The picture could not be described.")
-	}
-	across, down := 4, 3
-	if summary.Height > summary.Width {
-		across, down = 3, 4
-	}
-	hash, err := blurhash.Encode(across, down, onWhite(summary))
-	if err != nil {
-		return "", fmt.Errorf("encode blurhash: %w", err)
-	}
-	return hash, nil
-}
-
-// onWhite lays the thumbnail on white: a blurhash has no transparency, and
-// pages are mostly white.
-func onWhite(summary transform.Summary) image.Image {
-	picture := image.NewRGBA(image.Rect(0, 0, summary.Width, summary.Height))
-	for i := 0; i < len(summary.Thumb); i += 4 {
-		alpha := int(summary.Thumb[i+3])
-		for c := range 3 {
-			picture.Pix[i+c] = uint8((int(summary.Thumb[i+c])*alpha + 255*(255-alpha) + 127) / 255)
-		}
-		picture.Pix[i+3] = 255
-	}
-	return picture
-}
 
 // firstName is the first of the names in values, empty when there is none.
 func firstName(values map[string][]string) string {

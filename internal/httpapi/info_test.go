@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,7 +37,15 @@ func TestInfo(t *testing.T) {
 		if hash, _ := got["blurhash"].(string); len(hash) != 28 {
 			t.Errorf("blurhash is %q, want 28 characters for 4 x 3", hash)
 		}
-		delete(got, "blurhash")
+		if hash, _ := got["thumbhash"].(string); len(hash) < 24 {
+			t.Errorf("thumbhash is %q", hash)
+		}
+		if uri, _ := got["lqip"].(string); !strings.HasPrefix(uri, "data:image/png;base64,") {
+			t.Errorf("lqip is %q", uri)
+		}
+		for _, name := range []string{"blurhash", "thumbhash", "lqip"} {
+			delete(got, name)
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -5,9 +5,11 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"unsafe"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/placeholder"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -34,7 +36,11 @@ func (e *Engine) Describe(ctx context.Context, src []byte, info media.Info) (tra
 	}
 	defer C.spw_free(pixels)
 	thumb := C.GoBytes(pixels, width*height*4)
-	return transform.Summary{Dominant: dominant(thumb), Thumb: thumb, Width: int(width), Height: int(height)}, nil
+	small, err := placeholder.New(int(width), int(height), thumb)
+	if err != nil {
+		return transform.Summary{}, fmt.Errorf("describe: %w", err)
+	}
+	return transform.Summary{Dominant: small.Dominant(), Thumb: thumb, Width: int(width), Height: int(height)}, nil
 }
 
 // smallLoad scales at load down to twice the thumbnail, as NewPlan would.

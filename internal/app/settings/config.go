@@ -21,6 +21,7 @@ type Groups struct {
 	Listening `group:"Listening"`
 	Storage   `group:"Files"`
 	Spooling  `group:"Files"`
+	Caching   `group:"Files"`
 	Sources   `group:"Sources"`
 	Signing   `group:"Signatures and presets"`
 	Delivery  `group:"Delivery"`
@@ -54,6 +55,13 @@ type Spooling struct {
 	SpoolDir    string `name:"spool-dir" placeholder:"DIR" help:"Folder for temporary files; the system's own when empty."`
 	SpoolMemory Bytes  `name:"spool-memory" default:"256MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
 	SpoolDisk   Bytes  `name:"spool-disk" default:"4GiB" placeholder:"SIZE" help:"Disk space for bytes on their way in and out."`
+}
+
+// Caching says what is kept on disk over restarts.
+type Caching struct {
+	CacheDir        string `name:"cache-dir" placeholder:"DIR" help:"Folder of what is kept on disk, made when it is not there; the folder cache in data when empty."`
+	CacheDisk       Bytes  `name:"cache-disk" default:"0" placeholder:"SIZE" help:"Disk space for results that are kept over restarts; 0 keeps none."`
+	SourceCacheDisk Bytes  `name:"source-cache-disk" default:"0" placeholder:"SIZE" help:"Disk space for originals that are kept over restarts; 0 keeps none."`
 }
 
 // Sources says where originals may come from.

@@ -37,6 +37,7 @@ func (c Config) Validate() error {
 	f := &faults{}
 	c.Listening.check(f)
 	c.Spooling.check(f)
+	c.Caching.check(f)
 	c.Sources.check(f)
 	c.Delivery.check(f)
 	c.Work.check(f)
@@ -84,6 +85,22 @@ func (s Spooling) check(f *faults) {
 	}
 	f.within("spool-memory", int64(s.SpoolMemory), 1<<20, 1<<40)
 	f.within("spool-disk", int64(s.SpoolDisk), 1<<20, 1<<50)
+}
+
+func (c Caching) check(f *faults) {
+	f.space("cache-disk", c.CacheDisk)
+	f.space("source-cache-disk", c.SourceCacheDisk)
+	if facts, err := os.Stat(c.CacheDir); c.CacheDir != "" && err == nil && !facts.IsDir() {
+		f.add("cache-dir", "%q is a file and not a folder", c.CacheDir)
+	}
+}
+
+// space is none, or enough that its folders take no good part of it.
+func (f *faults) space(key string, value Bytes) {
+	const least, most Bytes = 16 << 20, 1 << 50
+	if value != 0 && (value < least || value > most) {
+		f.add(key, "%s is neither 0 nor within %s to %s", value, least, most)
+	}
 }
 
 func (s Sources) check(f *faults) {

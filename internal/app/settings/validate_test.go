@@ -30,6 +30,9 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"a root must be a folder", func(c *settings.Config) { c.SourceRoot = "/none" }, "source-root: "},
 		{"a bucket needs a name", func(c *settings.Config) { c.SourceRoot = "s3://" }, "source-root: "},
 		{"a spool folder must be there", func(c *settings.Config) { c.SpoolDir = "/none" }, "spool-dir: "},
+		{"a cache on disk needs room for its folders", func(c *settings.Config) { c.CacheDisk = 1 << 20 }, "cache-disk: "},
+		{"a cache of originals needs room for its folders", func(c *settings.Config) { c.SourceCacheDisk = 1 << 20 }, "source-cache-disk: "},
+		{"a cache folder is no file", func(c *settings.Config) { c.CacheDir = "validate_test.go" }, "cache-dir: "},
 		{"an endpoint needs a scheme", func(c *settings.Config) { c.S3Endpoint = "minio:9000" }, "s3-endpoint: "},
 		{"half a pair of keys is refused", func(c *settings.Config) { c.S3AccessKey = "id" }, "s3-secret-key: "},
 		{"retries are few", func(c *settings.Config) { c.SourceRetries = 99 }, "source-retries: "},
@@ -124,5 +127,17 @@ func TestFaultsOfKeysNeverTellTheKey(t *testing.T) {
 				t.Errorf("fault = %v; want one without the key", err)
 			}
 		})
+	}
+}
+
+func TestCacheFoldersLieInDataUnlessToldOtherwise(t *testing.T) {
+	config := settings.Defaults()
+	config.Data = "own"
+	if got := config.ResultCache(); got != filepath.Join("own", "cache", "results") {
+		t.Errorf("results in %q", got)
+	}
+	config.CacheDir = "fast"
+	if got := config.SourceCache(); got != filepath.Join("fast", "sources") {
+		t.Errorf("originals in %q", got)
 	}
 }

@@ -3,7 +3,9 @@ package source
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -169,7 +171,8 @@ func TestMaxAge(t *testing.T) {
 		{"max-age=60, no-store", 0, 0}, {"private, max-age=60", 0, 0}, {"no-cache", 0, 0}, {`max-age="60"`, 0, time.Minute},
 		{"max-age=x", 0, 0}, {"max-age=-5", 0, 0}, {"max-age=99999999999999999999", 0, (1<<31 - 1) * time.Second},
 	} {
-		if got := maxAge(c.header, c.age); got != c.want {
+		h := http.Header{"Cache-Control": {c.header}, "Age": {strconv.Itoa(int(c.age / time.Second))}}
+		if got := maxAge(h); got != c.want {
 			t.Errorf("maxAge(%q, %s) = %s, want %s", c.header, c.age, got, c.want)
 		}
 	}

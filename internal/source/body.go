@@ -2,13 +2,11 @@ package source
 
 import (
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 )
@@ -29,7 +27,7 @@ type body struct {
 // newBody takes over raw and transfer. declared is the length of raw, or -1.
 func newBody(raw io.ReadCloser, encoding string, declared int64, t *transfer) (*body, error) {
 	b := &body{raw: raw, transfer: t, declared: declared}
-	b.in = &boundedReader{in: &idleReader{in: raw, transfer: t}, left: t.cfg.MaxBytes, over: t.tooLarge()}
+	b.in = &boundedReader{in: newTimedReader(raw, t), left: t.cfg.MaxBytes, over: t.tooLarge()}
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
 	case "gzip", "x-gzip":
@@ -76,11 +74,25 @@ func (b *body) Close() error {
 		return nil
 	}
 	b.closed = true
+	b.transfer.leave(b.outcome())
 	b.transfer.end()
 	if err := b.raw.Close(); err != nil {
 		return fmt.Errorf("close source: %w", err)
 	}
 	return nil
+}
+
+// outcome is what the body says of its origin: a fault that broke it, or
+// nothing. One that was closed unread, as most are that turn out to be known,
+// is a good one unless the client had left.
+func (b *body) outcome() error {
+	if b.err == io.EOF {
+		return nil
+	}
+	if b.err == nil && b.transfer.parent.Err() != nil {
+		return callerFault(b.transfer.parent)
+	}
+	return b.err
 }
 
 // boundedReader gives at most left bytes and the error over instead of more.
@@ -122,25 +134,4 @@ func (g *gunzip) Read(p []byte) (int, error) {
 		g.zip = zip
 	}
 	return g.zip.Read(p)
-}
-
-// idleReader cancels the transfer when a single Read takes too long. The
-// clock does not run while the caller is busy elsewhere.
-type idleReader struct {
-	in       io.Reader
-	transfer *transfer
-	timer    *time.Timer
-}
-
-func (r *idleReader) Read(p []byte) (int, error) {
-	if r.transfer.ctx.Err() != nil {
-		return 0, context.Cause(r.transfer.ctx)
-	}
-	if r.timer == nil {
-		r.timer = time.AfterFunc(r.transfer.cfg.IdleTimeout, func() { r.transfer.cancel(errIdle) })
-	} else {
-		r.timer.Reset(r.transfer.cfg.IdleTimeout)
-	}
-	defer r.timer.Stop()
-	return r.in.Read(p)
 }

@@ -38,6 +38,15 @@ type Config struct {
 	// Retries is how often a failed connection or a 5xx is tried again
 	// (2); -1 is never.
 	Retries int
+	// MinRate is how many bytes a second, over ten seconds, a body has to
+	// bring once it began (1 KiB); -1 is any.
+	MinRate int64
+	// Fetches is how many originals come from origins at once (256), and
+	// FetchesPerOrigin how many from one of them (64), which gets no more
+	// than half of all. Files are not counted.
+	Fetches, FetchesPerOrigin int
+	// NoBreaker asks origins however often they fail (false).
+	NoBreaker bool
 	// UserAgent is sent to http origins (Spillway).
 	UserAgent string
 	// HonourCacheControl fills Meta.MaxAge from the origin's headers (false).
@@ -68,6 +77,9 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.IdleTimeout, 10*time.Second)
 	setDefault(&c.TotalTimeout, 60*time.Second)
 	setDefault(&c.Retries, 2)
+	setDefault(&c.MinRate, 1<<10)
+	setDefault(&c.Fetches, 256)
+	setDefault(&c.FetchesPerOrigin, 64)
 	setDefault(&c.UserAgent, "Spillway")
 	c.Retries = max(c.Retries, 0)
 	return c
@@ -91,6 +103,15 @@ func (c Config) Validate() error {
 	}
 	if c.Retries > 10 {
 		errs = append(errs, fmt.Errorf("source-retries: %d is not within -1 to 10", c.Retries))
+	}
+	if c.MinRate < -1 || c.MinRate > 1<<30 {
+		errs = append(errs, fmt.Errorf("source-min-rate: %d is not within 0 to %d bytes a second", c.MinRate, 1<<30))
+	}
+	for key, n := range map[string]int{"source-fetches": c.Fetches, "source-fetches-per-origin": c.FetchesPerOrigin} {
+		// With one place, a picture and its watermark could not both be open.
+		if n < 2 || n > 4096 {
+			errs = append(errs, fmt.Errorf("%s: %d is not within 2 to 4096", key, n))
+		}
 	}
 	if strings.ContainsFunc(c.UserAgent, isControl) {
 		errs = append(errs, errors.New("source-user-agent: control characters are not allowed"))

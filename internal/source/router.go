@@ -20,6 +20,7 @@ type Router struct {
 	folder  *folder      // nil without a folder as root
 	buckets *bucketStore // nil when neither root nor allow-list name a bucket
 	root    *s3Rule      // nil without a bucket as root
+	origins *origins
 
 	mu    sync.Mutex
 	stats Stats
@@ -27,10 +28,12 @@ type Router struct {
 
 // Stats counts since the start.
 type Stats struct {
-	// Opened counts references that were opened, Failed those that were
+	// Opened counts references that were opened; Failed those that were
 	// not or whose body broke, by code.
-	Opened int64
-	Failed map[media.Code]int64
+	// Unchanged counts those of the opened that turned out to be held
+	// already.
+	Opened, Unchanged int64
+	Failed            map[media.Code]int64
 	// Bytes counts what was read of bodies, after gzip.
 	Bytes int64
 	// Open counts bodies that are not closed yet.
@@ -56,9 +59,10 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Router, error) {
 		// What a key may name, a full s3:// reference may name as well.
 		allow.buckets = append(allow.buckets, *root)
 	}
-	r := &Router{root: root, web: newWeb(cfg, allow, log), stats: Stats{Failed: map[media.Code]int64{}}}
+	at := newOrigins(cfg)
+	r := &Router{root: root, web: newWeb(cfg, allow, at, log), origins: at, stats: Stats{Failed: map[media.Code]int64{}}}
 	if cfg.usesS3() {
-		if r.buckets, err = newBucketStore(ctx, cfg, allow); err != nil {
+		if r.buckets, err = newBucketStore(ctx, cfg, allow, at); err != nil {
 			return nil, err
 		}
 	}
@@ -86,41 +90,44 @@ func rootBucket(root string) (*s3Rule, error) {
 // Open implements Opener. A reference is http://…, https://…, s3://bucket/key
 // or a key below the root.
 func (r *Router) Open(ctx context.Context, ref string) (*Object, error) {
-	object, err := r.open(ctx, ref)
-	r.count(err)
+	return r.OpenIf(ctx, ref, Meta{})
+}
+
+// OpenIf implements Conditional.
+func (r *Router) OpenIf(ctx context.Context, ref string, have Meta) (*Object, error) {
+	object, err := r.open(ctx, ref, have)
+	r.count(object, err)
 	if err != nil {
 		return nil, err
+	}
+	if object.Unchanged {
+		return object, nil
 	}
 	object.Body = &countedBody{ReadCloser: object.Body, router: r}
 	return object, nil
 }
 
-// OpenIf implements Conditional.
-func (r *Router) OpenIf(ctx context.Context, ref string, _ Meta) (*Object, error) {
-	return r.Open(ctx, ref)
-}
-
-func (r *Router) open(ctx context.Context, ref string) (*Object, error) {
+func (r *Router) open(ctx context.Context, ref string, have Meta) (*Object, error) {
 	scheme, _, _ := strings.Cut(ref, "://")
 	switch scheme = strings.ToLower(scheme); {
 	case ref == "":
 		return nil, badRef("The source is empty; a URL or a key is expected.")
 	case !hasScheme.MatchString(ref):
-		return r.openKey(ctx, ref)
+		return r.openKey(ctx, ref, have)
 	case scheme == "http", scheme == "https":
-		return r.web.open(ctx, ref)
+		return r.web.open(ctx, ref, have)
 	case scheme == "s3" && r.buckets == nil:
 		return nil, media.Errorf(media.CodeSourceForbidden, "No bucket is among the allowed sources.")
 	case scheme == "s3":
-		return r.buckets.openRef(ctx, ref)
+		return r.buckets.openRef(ctx, ref, have)
 	}
 	return nil, badRef("The source has the scheme %q; http, https, s3 or a key without one are allowed.", shorten(scheme))
 }
 
-func (r *Router) openKey(ctx context.Context, key string) (*Object, error) {
+func (r *Router) openKey(ctx context.Context, key string, have Meta) (*Object, error) {
 	switch {
 	case r.folder != nil:
-		return r.folder.open(ctx, key)
+		return r.folder.open(ctx, key, have)
 	case r.root == nil:
 		return nil, media.Errorf(media.CodeSourceForbidden, "This server has no source root, so keys name nothing; give a URL of an allowed host.")
 	}
@@ -131,7 +138,7 @@ func (r *Router) openKey(ctx context.Context, key string) (*Object, error) {
 	if r.root.prefix != "" {
 		key = r.root.prefix + "/" + key
 	}
-	return r.buckets.open(ctx, r.root.bucket, key)
+	return r.buckets.open(ctx, r.root.bucket, key, have)
 }
 
 // Close gives the root and idle connections back. Bodies that are still open
@@ -159,16 +166,23 @@ func (r *Router) Stats() Stats {
 	return out
 }
 
+// Origins lists the origins that are in use or were lately, by name.
+func (r *Router) Origins() []OriginStats { return r.origins.stats() }
+
 // count is for the outcome of one Open.
-func (r *Router) count(err error) {
+func (r *Router) count(object *Object, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil {
-		r.stats.Opened++
-		r.stats.Open++
+	if err != nil {
+		r.stats.Failed[codeOf(err)]++
 		return
 	}
-	r.stats.Failed[codeOf(err)]++
+	r.stats.Opened++
+	if object.Unchanged {
+		r.stats.Unchanged++
+	} else {
+		r.stats.Open++
+	}
 }
 
 func codeOf(err error) media.Code {

@@ -18,6 +18,7 @@ import (
 var (
 	errTotal = errors.New("source took longer than its total timeout")
 	errIdle  = errors.New("source sent nothing for longer than its idle timeout")
+	errSlow  = errors.New("source sent less than its minimum rate")
 )
 
 // transfer is one original's way from the network: its clocks, and the words
@@ -29,12 +30,36 @@ type transfer struct {
 	total  *time.Timer
 	cfg    Config
 	host   string
+	visit  *visit // nil between two origins
+	// retries counts how often something was tried again.
+	retries int
 }
 
 func beginTransfer(parent context.Context, cfg Config, host string) *transfer {
 	ctx, cancel := context.WithCancelCause(parent)
 	total := time.AfterFunc(cfg.TotalTimeout, func() { cancel(errTotal) })
 	return &transfer{parent: parent, ctx: ctx, cancel: cancel, total: total, cfg: cfg, host: host}
+}
+
+// enter waits for a place at an origin, host in messages.
+func (t *transfer) enter(at *origins, name string) error {
+	t.host = hostOf(name)
+	visit, err := at.visit(t.ctx, name)
+	if err != nil {
+		return t.fault(err)
+	}
+	t.visit = visit
+	return nil
+}
+
+// leave gives the place back. err is what fault made of the outcome.
+func (t *transfer) leave(err error) {
+	result := judge(err)
+	if err != nil && t.parent.Err() != nil {
+		result = verdict{}
+	}
+	t.visit.end(result)
+	t.visit = nil
 }
 
 // end stops the clocks and frees what still runs.
@@ -58,6 +83,8 @@ func (t *transfer) fault(err error) error {
 		return media.Wrap(media.CodeSourceTimeout, cause, "The source on %s did not arrive within %s.", t.host, t.cfg.TotalTimeout)
 	case errors.Is(cause, errIdle):
 		return media.Wrap(media.CodeSourceTimeout, cause, "The source on %s sent nothing for %s.", t.host, t.cfg.IdleTimeout)
+	case errors.Is(cause, errSlow):
+		return media.Wrap(media.CodeSourceTimeout, cause, "The source on %s sent fewer than %d bytes a second.", t.host, t.cfg.MinRate)
 	case errors.Is(err, ErrPrivate):
 		return media.Wrap(media.CodeSourceForbidden, err, "The source host %s lies in a network that is not public, which is not allowed.", t.host)
 	case isTimeout(err):
@@ -95,7 +122,8 @@ func withoutURL(err error) error {
 }
 
 // worthRetrying is true for what another attempt may cure: a connection that
-// failed, or a server that says it is in trouble. A slow origin is left alone.
+// failed, or a server that says it is in trouble. A slow origin is left alone,
+// and so is one that asks to be for longer than we would wait.
 func (t *transfer) worthRetrying(err error) bool {
 	if t.ctx.Err() != nil || errors.Is(err, ErrPrivate) {
 		return false
@@ -103,7 +131,7 @@ func (t *transfer) worthRetrying(err error) bool {
 	var known *media.Error
 	if errors.As(err, &known) {
 		var status statusError
-		return errors.As(err, &status) && status >= 500 && status != http.StatusNotImplemented
+		return errors.As(err, &status) && status >= 500 && status != http.StatusNotImplemented && known.RetryAfter <= maxBackoff
 	}
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {

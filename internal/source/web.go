@@ -4,14 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,15 +32,17 @@ type web struct {
 	cfg       Config
 	allow     allowList
 	transport *http.Transport
+	origins   *origins
 	log       *slog.Logger
 }
 
-func newWeb(cfg Config, allow allowList, log *slog.Logger) *web {
+func newWeb(cfg Config, allow allowList, at *origins, log *slog.Logger) *web {
 	guard := Guard{AllowPrivate: cfg.AllowPrivate, Timeout: cfg.ConnectTimeout}
-	return &web{cfg: cfg, allow: allow, transport: newTransport(cfg, guard), log: log}
+	return &web{cfg: cfg, allow: allow, transport: newTransport(cfg, guard), origins: at, log: log}
 }
 
-func (w *web) open(ctx context.Context, ref string) (*Object, error) {
+// open asks for ref, on the condition that it is not have.
+func (w *web) open(ctx context.Context, ref string, have Meta) (*Object, error) {
 	target, err := parseURL(ref)
 	if err != nil {
 		return nil, err
@@ -50,13 +51,29 @@ func (w *web) open(ctx context.Context, ref string) (*Object, error) {
 		return nil, err
 	}
 	t := beginTransfer(ctx, w.cfg, target.Host)
-	resp, err := w.fetch(t, target) //nolint:bodyclose // newBody takes it over
+	object, err := w.ask(t, target, have)
 	if err != nil {
-		err = t.fault(err)
+		t.leave(err)
 		t.end()
 		return nil, err
 	}
-	t.host = resp.Request.URL.Host
+	return object, nil
+}
+
+// ask gives an object that owns the transfer, or is unchanged and needs none.
+func (w *web) ask(t *transfer, target *url.URL, have Meta) (*Object, error) {
+	resp, err := w.follow(t, target, conditionOf(have))
+	if err == nil && resp.StatusCode == http.StatusNotModified {
+		if meta, ok := have.confirmed(resp.Header, time.Now(), w.cfg.HonourCacheControl); ok {
+			t.end()
+			return &Object{Meta: meta, Unchanged: true}, nil
+		}
+		// It contradicts itself, so it has to send what it means.
+		resp, err = w.follow(t, target, condition{}) //nolint:bodyclose // newBody takes it over
+	}
+	if err != nil {
+		return nil, err
+	}
 	encoding := strings.Join(resp.Header.Values("Content-Encoding"), ", ")
 	b, err := newBody(resp.Body, encoding, resp.ContentLength, t)
 	if err != nil {
@@ -74,45 +91,55 @@ func (w *web) check(u *url.URL) error {
 		"The source host %s, with this scheme, port and path, is not among the allowed sources.", u.Host)
 }
 
-// fetch gives the response whose body is the original, after retries.
-func (w *web) fetch(t *transfer, target *url.URL) (*http.Response, error) {
-	for attempt := 0; ; attempt++ {
-		resp, err := w.follow(t, target)
-		if err == nil || attempt >= w.cfg.Retries || !t.worthRetrying(err) {
-			return resp, err
-		}
-		w.log.Warn("retrying source", "source_host", target.Host, "attempt", attempt+1, "reason", cut(withoutURL(err).Error(), longestReason))
-		if !t.pause(backoff(attempt, rand.Float64())) { //nolint:gosec // jitter is no secret
+// follow asks target and then where it redirects to, at each origin with a
+// place of its own. The answer is a 200 whose place is still held, or a 304 to
+// cond; errors are worded. http.Client is not used for that: it would send the
+// URL with its query as a Referer, spell paths anew and carry on to places
+// that only this package knows to refuse.
+func (w *web) follow(t *transfer, target *url.URL, cond condition) (*http.Response, error) {
+	place := ""
+	for range maxRedirects + 1 {
+		if err := t.enter(w.origins, originOf(target)); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// follow asks target and then where it redirects to. http.Client is not used
-// for that: it would send the URL with its query as a Referer, spell paths
-// anew and carry on to places that only this package knows to refuse.
-func (w *web) follow(t *transfer, target *url.URL) (*http.Response, error) {
-	for range maxRedirects + 1 {
-		resp, err := w.get(t, target)
+		resp, err := w.fetch(t, target, cond.at(place))
 		if err != nil {
+			err = t.fault(err)
+			t.leave(err)
 			return nil, err
 		}
 		if resp.StatusCode == http.StatusOK {
+			t.visit.answered()
 			return resp, nil
 		}
-		// Nobody wants this body, and waiting for it could take long.
-		_ = resp.Body.Close()
-		if !isRedirect(resp.StatusCode) {
-			return nil, statusFault(target.Host, resp.StatusCode)
+		t.leave(nil)
+		if resp.StatusCode == http.StatusNotModified {
+			return resp, nil
 		}
 		if target, err = w.redirect(target, resp.Header.Get("Location")); err != nil {
 			return nil, err
 		}
+		place = placeOf(target)
 	}
 	return nil, media.Errorf(media.CodeSourceFailed, "The source on %s redirects more than %d times.", t.host, maxRedirects)
 }
 
-func (w *web) get(t *transfer, target *url.URL) (*http.Response, error) {
+// fetch gives the answer of one origin, after retries: a 200, a redirect or,
+// if it was asked for by the headers in extra, a 304. Only the 200 has a body.
+func (w *web) fetch(t *transfer, target *url.URL, extra http.Header) (*http.Response, error) {
+	for ; ; t.retries++ {
+		resp, err := w.get(t, target, extra)
+		if err == nil || t.retries >= w.cfg.Retries || !t.worthRetrying(err) {
+			return resp, err
+		}
+		w.log.Warn("retrying source", "source_host", target.Host, "attempt", t.retries+1, "reason", cut(withoutURL(err).Error(), longestReason))
+		if !t.pause(backoff(t.retries, rand.Float64())) { //nolint:gosec // jitter is no secret
+			return nil, err
+		}
+	}
+}
+
+func (w *web) get(t *transfer, target *url.URL, extra http.Header) (*http.Response, error) {
 	req := &http.Request{
 		Method: http.MethodGet, URL: target, Host: target.Host,
 		Header: http.Header{
@@ -123,11 +150,30 @@ func (w *web) get(t *transfer, target *url.URL) (*http.Response, error) {
 			"Accept-Encoding": {"identity"},
 		},
 	}
+	maps.Copy(req.Header, extra)
 	resp, err := w.transport.RoundTrip(req.WithContext(t.ctx))
 	if err != nil {
 		return nil, fmt.Errorf("request source: %w", err)
 	}
-	return resp, nil
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	// Nobody wants this body, and waiting for it could take long.
+	_ = resp.Body.Close()
+	asked304 := resp.StatusCode == http.StatusNotModified && len(extra) > 0
+	if asked304 || isRedirect(resp.StatusCode) {
+		return resp, nil
+	}
+	return nil, statusFault(target.Host, resp.StatusCode, retryAfter(resp.Header, time.Now()))
+}
+
+// originOf names the origin of a URL, as OriginStats.Host has it.
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == defaultPort(u.Scheme) {
+		port = ""
+	}
+	return u.Scheme + "://" + joinHost(u.Hostname(), port)
 }
 
 func isRedirect(status int) bool {
@@ -156,8 +202,9 @@ func (w *web) redirect(base *url.URL, location string) (*url.URL, error) {
 
 // statusFault is for every status but a plain 200. An origin that refuses us
 // (401, 403) is a failed source, not a missing one: the client did nothing
-// wrong and somebody has to look at it.
-func statusFault(host string, status int) error {
+// wrong and somebody has to look at it. Its word on when to come back is only
+// heard where it means that: a 429 or a 503.
+func statusFault(host string, status int, retryAfter time.Duration) error {
 	code := media.CodeSourceFailed
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
@@ -165,7 +212,11 @@ func statusFault(host string, status int) error {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
 		code = media.CodeSourceTimeout
 	}
-	return media.Wrap(code, statusError(status), "The source host %s answered with status %d.", host, status)
+	fault := media.Wrap(code, statusError(status), "The source host %s answered with status %d.", host, status)
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		fault.RetryAfter = min(retryAfter, maxCoolOff)
+	}
+	return fault
 }
 
 func (w *web) meta(asked *url.URL, resp *http.Response, b *body) Meta {
@@ -181,9 +232,9 @@ func (w *web) meta(asked *url.URL, resp *http.Response, b *body) Meta {
 	if u != asked {
 		m.Redirected = placeOf(u)
 	}
+	m.Life = lifeOf(resp.Header, time.Now())
 	if w.cfg.HonourCacheControl {
-		age, _ := strconv.Atoi(resp.Header.Get("Age"))
-		m.MaxAge = maxAge(strings.Join(resp.Header.Values("Cache-Control"), ","), time.Duration(max(age, 0))*time.Second)
+		m.MaxAge = maxAge(resp.Header)
 	}
 	framed := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor >= 2
 	m.OpenEnded = !framed && !b.inflated
@@ -216,35 +267,4 @@ func cleanETag(tag string) string {
 		return ""
 	}
 	return tag
-}
-
-// maxAge is what a Cache-Control header leaves of a response's life in a
-// shared cache after it has lived for age; -1 when it says nothing.
-func maxAge(header string, age time.Duration) time.Duration {
-	life, shared := time.Duration(-1), false
-	for directive := range strings.SplitSeq(header, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
-		name = strings.ToLower(name)
-		switch name {
-		case "no-store", "no-cache", "private":
-			return 0
-		case "max-age", "s-maxage":
-		default:
-			continue
-		}
-		seconds, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
-		if errors.Is(err, strconv.ErrRange) {
-			seconds = 1<<31 - 1
-		} else if err != nil {
-			seconds = 0 // unreadable freshness is stale (RFC 9111, section 4.2.1)
-		}
-		if name == "s-maxage" || !shared {
-			life = time.Duration(max(seconds, 0)) * time.Second
-		}
-		shared = shared || name == "s-maxage"
-	}
-	if life < 0 {
-		return -1
-	}
-	return max(life-age, 0)
 }

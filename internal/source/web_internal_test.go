@@ -42,7 +42,7 @@ func TestRedirectsIntoPrivateNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWeb(cfg, allow, slog.New(slog.DiscardHandler))
+	w := newWeb(cfg, allow, newOrigins(cfg), slog.New(slog.DiscardHandler))
 	t.Cleanup(w.transport.CloseIdleConnections)
 	guarded := w.transport.DialContext
 	w.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -68,7 +68,7 @@ func TestRedirectsIntoPrivateNetworks(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			location = c.to
-			object, err := w.open(t.Context(), c.from)
+			object, err := w.open(t.Context(), c.from, Meta{})
 			if err == nil {
 				content, _ := io.ReadAll(object.Body)
 				object.Body.Close()
@@ -107,12 +107,12 @@ func TestHTTP2Origins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWeb(cfg, allow, slog.New(slog.DiscardHandler))
+	w := newWeb(cfg, allow, newOrigins(cfg), slog.New(slog.DiscardHandler))
 	t.Cleanup(w.transport.CloseIdleConnections)
 	w.transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 
 	for path, want := range map[string]media.Code{"/a%20(b)+c%2f.jpg?x=1": "", "/a.jpg?cut": media.CodeSourceFailed} {
-		object, err := w.open(t.Context(), "https://"+host+path)
+		object, err := w.open(t.Context(), "https://"+host+path, Meta{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,8 @@ func TestWebGivesBodyAndMeta(t *testing.T) {
 	}
 	want := source.Meta{
 		Kind: source.KindHTTP, Host: hostOf(t, server), Name: "a b.jpg", Size: 7, ETag: `"v1"`,
-		LastModified: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC), MaxAge: time.Minute, ContentType: "image/jpeg",
+		LastModified: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC), MaxAge: time.Minute,
+		Life: source.Life{Fresh: time.Minute, WhileRevalidate: -1, IfError: -1}, ContentType: "image/jpeg",
 	}
 	if diff := cmp.Diff(want, meta); diff != "" {
 		t.Error(diff)

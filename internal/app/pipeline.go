@@ -83,14 +83,19 @@ func scale(s settings.Scaling) transform.Scale {
 func sourceConfig(c settings.Config) source.Config {
 	retries := c.SourceRetries
 	if retries == 0 {
-		// Zero is the other package's word for its default.
+		// Zero is the other package's word for its default, here and below.
 		retries = -1
+	}
+	minRate := int64(c.SourceMinRate)
+	if minRate == 0 {
+		minRate = -1
 	}
 	return source.Config{
 		Root: c.SourceRoot, Allow: c.AllowSource, AllowPrivate: c.AllowPrivateSources,
 		MaxBytes: int64(c.MaxSourceBytes), ConnectTimeout: c.SourceConnectTimeout,
 		HeaderTimeout: c.SourceHeaderTimeout, IdleTimeout: c.SourceIdleTimeout,
-		TotalTimeout: c.SourceTimeout, Retries: retries,
+		TotalTimeout: c.SourceTimeout, Retries: retries, MinRate: minRate,
+		Fetches: c.SourceFetches, FetchesPerOrigin: c.SourceFetchesEach, NoBreaker: !c.SourceBreaker,
 		UserAgent:          "Spillway/" + ReadBuild().Version,
 		HonourCacheControl: c.HonourOriginCache,
 		S3: source.S3{

@@ -73,8 +73,11 @@ type Sources struct {
 	SourceConnectTimeout time.Duration `name:"source-connect-timeout" default:"5s" placeholder:"TIME" help:"Longest time to resolve and connect to an origin."`
 	SourceHeaderTimeout  time.Duration `name:"source-header-timeout" default:"10s" placeholder:"TIME" help:"Longest wait for an origin's first answer."`
 	SourceIdleTimeout    time.Duration `name:"source-idle-timeout" default:"10s" placeholder:"TIME" help:"Longest pause between an origin's bytes."`
+	SourceMinRate        Bytes         `name:"source-min-rate" default:"1KiB" placeholder:"SIZE" help:"Least bytes a second, over ten seconds, that an original must bring once it began; 0 takes any."`
 	SourceRetries        int           `name:"source-retries" default:"2" placeholder:"N" help:"Further attempts after a failed connection or a 5xx answer."`
-	SourceFetches        int           `name:"source-fetches" default:"256" placeholder:"N" help:"Originals fetched at the same time."`
+	SourceFetches        int           `name:"source-fetches" default:"256" placeholder:"N" help:"Originals fetched at the same time; one origin gets half of it at most."`
+	SourceFetchesEach    int           `name:"source-fetches-per-origin" default:"64" placeholder:"N" help:"Originals fetched from one origin at the same time; four times as many may wait for it."`
+	SourceBreaker        bool          `name:"source-breaker" default:"true" help:"Leave an origin alone for 5s to 1m when it fails repeatedly."`
 	S3Endpoint           string        `name:"s3-endpoint" placeholder:"URL" help:"S3 service other than Amazon's."`
 	S3Region             string        `name:"s3-region" placeholder:"NAME" help:"Region of the buckets; the usual AWS settings when empty."`
 	S3PathStyle          bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`

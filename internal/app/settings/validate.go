@@ -116,8 +116,10 @@ func (s Sources) check(f *faults) {
 	f.span("source-header-timeout", s.SourceHeaderTimeout, 100*time.Millisecond, time.Hour)
 	f.span("source-idle-timeout", s.SourceIdleTimeout, 100*time.Millisecond, time.Hour)
 	f.within("source-retries", int64(s.SourceRetries), 0, 10)
+	f.within("source-min-rate", int64(s.SourceMinRate), 0, 1<<30)
 	// With one place, a picture with a watermark could never be made.
 	f.within("source-fetches", int64(s.SourceFetches), 2, 4096)
+	f.within("source-fetches-per-origin", int64(s.SourceFetchesEach), 2, 4096)
 	if s.S3Endpoint != "" {
 		f.webAddress("s3-endpoint", s.S3Endpoint)
 	}

@@ -10,8 +10,8 @@ import (
 // Canonical is one spelling, as a query, of all that changes the bytes of the
 // results: two requests with the same one give the same bytes from the same
 // source, format and engine. Defaults are left out; dpr is multiplied into the
-// sizes, which is exactly what LayOut does with it; how results travel
-// (Encoder) is no part of it. It goes into result keys and ETags.
+// sizes, which is exactly what LayOut does with it; how results travel and what
+// travels with them (Encoder, Placeholders) is no part of it. It goes into result keys and ETags.
 func (r Request) Canonical() string {
 	var c canonical
 	c.sizes(r.Sizes, r.DPR)

@@ -73,6 +73,7 @@ var outputParameters = []parameter{
 	{Parameter{"strip", "switch", "`true`", "drop metadata, except those that `keep` names; the colour profile is applied to the pixels"}, (*reader).strip},
 	{Parameter{"keep", "list of `exif` `icc` `xmp` `iptc` `copyright`", "none", "metadata to keep; with `icc` the pixels stay in the profile's colours"}, (*reader).keep},
 	{Parameter{"encoder", "`stream` `json` `progress`", "`stream`", "how results travel: bytes as they are made, one JSON document, or marked for progressive delivery"}, (*reader).encoder},
+	{Parameter{"placeholders", "list of `blurhash` `thumbhash` `lqip` `color`", "none", "what a page shows until the first picture is there, made from the same decode; only with `encoder=json`"}, (*reader).placeholders},
 }
 
 // synonyms are names that other servers use for what ours are called.
@@ -80,7 +81,7 @@ var synonyms = map[string]string{
 	"w": "sizes", "h": "sizes", "width": "sizes", "height": "sizes", "size": "sizes", "s": "sizes", "resize": "sizes",
 	"q": "quality", "bg": "background", "fm": "format", "output": "format", "type": "format", "f": "format",
 	"orient": "rotate", "mode": "fit", "upscale": "enlarge", "withoutenlargement": "enlarge", "n": "frames",
-	"metadata": "keep", "interlace": "progressive", "anchor": "gravity", "position": "gravity", "focus": "gravity",
+	"metadata": "keep", "placeholder": "placeholders", "blurhash": "placeholders", "thumbhash": "placeholders", "lqip": "placeholders", "interlace": "progressive", "anchor": "gravity", "position": "gravity", "focus": "gravity",
 }
 
 // nearest is the parameter that an unknown name most likely stands for, empty

@@ -101,6 +101,8 @@ func (r *reader) combine() error {
 	}
 	explicit := req.Format != Auto
 	switch {
+	case req.Placeholders.Any() && req.Encoder != EncodeJSON:
+		return Errorf(CodeInvalidParameter, "placeholders: they travel in one document with the picture; encoder=json is missing.").About("placeholders")
 	case req.Lossless && req.Format == JPEG:
 		return Errorf(CodeInvalidParameter, "lossless: true is not possible with format=jpeg; avif, webp, jxl, png and tiff can.").About("lossless")
 	case req.MaxBytes > 0 && req.Lossless:

@@ -62,6 +62,12 @@ func TestParse(t *testing.T) {
 			r.Format, r.Quality, r.Effort, r.Progressive = media.JPEG, 60, 9, true
 		})},
 		{"format=tif", wish(func(r *media.Request) { r.Format = media.TIFF })},
+		{"encoder=json&placeholders=lqip,color", wish(func(r *media.Request) {
+			r.Encoder, r.Placeholders = media.EncodeJSON, media.Placeholders{LQIP: true, Color: true}
+		})},
+		{"encoder=json&placeholders=blurhash,thumbhash", wish(func(r *media.Request) {
+			r.Encoder, r.Placeholders = media.EncodeJSON, media.Placeholders{BlurHash: true, ThumbHash: true}
+		})},
 		{"format=auto&lossless=true", wish(func(r *media.Request) { r.Lossless = true })},
 		{"max_bytes=20000", wish(func(r *media.Request) { r.MaxBytes = 20000 })},
 		{"page=7&frames=3", wish(func(r *media.Request) { r.Page, r.Frames = 7, 3 })},
@@ -132,6 +138,9 @@ func TestParseRefuses(t *testing.T) {
 		{"max_bytes=9&lossless", "max_bytes", "lossless"},
 		{"max_bytes=9&format=png", "max_bytes", "png"},
 		{"lossless&format=jpeg", "lossless", "format=jpeg"},
+		{"placeholders=color", "placeholders", "encoder=json"},
+		{"encoder=json&placeholders=colour", "placeholders", "blurhash, thumbhash, lqip, color"},
+		{"encoder=json&placeholders=", "placeholders", "blurhash, thumbhash, lqip, color"},
 		{"effort=10", "effort", "0 to 9"},
 		{"page=0", "page", "1 to 1000"},
 		{"page=1001", "page", "1 to 1000"},

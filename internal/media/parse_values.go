@@ -259,3 +259,22 @@ func (r *reader) keep(value string) error {
 func (r *reader) encoder(value string) error {
 	return choice(r, value, &r.request.Encoder, EncodeStream, EncodeJSON, EncodeProgress)
 }
+
+func (r *reader) placeholders(value string) error {
+	wanted := &r.request.Placeholders
+	for word := range strings.SplitSeq(value, ",") {
+		switch word {
+		case "blurhash":
+			wanted.BlurHash = true
+		case "thumbhash":
+			wanted.ThumbHash = true
+		case "lqip":
+			wanted.LQIP = true
+		case "color":
+			wanted.Color = true
+		default:
+			return r.invalid(word, "none of blurhash, thumbhash, lqip, color")
+		}
+	}
+	return nil
+}

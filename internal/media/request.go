@@ -50,6 +50,8 @@ type Request struct {
 	Keep   Keep
 	// Encoder is how several results travel: stream, json or progress.
 	Encoder Encoder
+	// Placeholders stand beside the pictures in one JSON document.
+	Placeholders Placeholders
 }
 
 // What Effort is when no effort was asked for. They do not depend on the
@@ -158,3 +160,11 @@ const (
 	EncodeJSON     Encoder = "json"
 	EncodeProgress Encoder = "progress"
 )
+
+// Placeholders are the kinds of what a page shows until a picture is there.
+type Placeholders struct {
+	BlurHash, ThumbHash, LQIP, Color bool
+}
+
+// Any tells whether a placeholder is wanted at all.
+func (p Placeholders) Any() bool { return p != Placeholders{} }

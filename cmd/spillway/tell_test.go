@@ -160,7 +160,7 @@ func TestMistakesOfUseExitWithTwo(t *testing.T) {
 }
 
 func TestHelpIsNoFailure(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"convert", "--help"}, {"config", "check", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"convert", "--help"}, {"cache", "purge", "--help"}, {"config", "check", "--help"}} {
 		t.Run("help of "+strings.Join(args, " "), func(t *testing.T) {
 			r := run(t, nil, args...)
 			if r.code != 0 || !strings.Contains(r.stdout, "Usage: spillway") || !strings.Contains(r.stdout, "Show this help.") || r.stderr != "" {

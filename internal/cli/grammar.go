@@ -20,6 +20,7 @@ type grammar struct {
 	Convert convertCommand `cmd:"" help:"Convert files on disk, the way serve does."`
 	Sign    signCommand    `cmd:"" help:"Sign the URL of a picture."`
 	Config  configCommand  `cmd:"" help:"Work with settings."`
+	Cache   cacheCommand   `cmd:"" help:"Count or purge what is kept on disk."`
 	Doctor  doctorCommand  `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
 	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
 

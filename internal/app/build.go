@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/machine"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/transform"
 	"github.com/spillway-media/spillway/internal/web"
 )
 
@@ -20,6 +21,7 @@ import (
 type program struct {
 	*pipeline
 	sources *source.Router
+	stores  transform.Stores
 	cfg     settings.Config
 	log     *slog.Logger
 	ready   *readiness
@@ -58,8 +60,12 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("open sources: %w", err)
 	}
-	p := &program{sources: sources, cfg: cfg, log: log}
-	if p.pipeline, err = newPipeline(cfg, facts, sources, log); err != nil {
+	stores, err := openStores(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{sources: sources, stores: stores, cfg: cfg, log: log}
+	if p.pipeline, err = newPipeline(cfg, facts, sources, stores, log); err != nil {
 		return nil, err
 	}
 	p.ready = &readiness{Service: p.service}

@@ -28,7 +28,7 @@ type pipeline struct {
 }
 
 // newPipeline builds it for originals that sources opens.
-func newPipeline(c settings.Config, facts machine.Facts, sources source.Opener, log *slog.Logger) (*pipeline, error) {
+func newPipeline(c settings.Config, facts machine.Facts, sources source.Opener, stores transform.Stores, log *slog.Logger) (*pipeline, error) {
 	spools, err := spool.NewPool(spool.Config{
 		Dir: c.SpoolDir, MemoryAll: int64(c.SpoolMemory), DiskAll: int64(c.SpoolDisk),
 	})
@@ -39,7 +39,7 @@ func newPipeline(c settings.Config, facts machine.Facts, sources source.Opener, 
 	if err != nil {
 		return nil, fmt.Errorf("start codecs: %w", err)
 	}
-	service, err := transform.New(transformConfig(c, facts), engine, sources, spools, log)
+	service, err := transform.New(transformConfig(c, facts), engine, sources, spools, stores, log)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,10 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 	if c.Queue > 0 {
 		config.Queue = c.Queue
 	}
-	config.QueueWait = c.QueueWait
+	config.QueueWait, config.OverloadWait, config.OverloadAfter = c.QueueWait, c.OverloadWait, c.OverloadAfter
+	config.ReduceAfter = c.ReduceEffort
 	config.Scale = scale(c.Scaling)
-	config.Fetches = c.SourceFetches
+	config.Originals.Fetches = c.SourceFetches
 	config.MemoryBudget = c.MemoryBudget.Of(memory)
 	config.CacheMemory = int64(c.CacheMemory)
 	build := ReadBuild()
@@ -133,11 +134,11 @@ type Local struct{ *pipeline }
 // NewLocal builds it. Nothing is cached, since each file comes once, and
 // nobody is turned away, since whoever waits is the same user.
 func NewLocal(c settings.Config, log *slog.Logger) (*Local, error) {
-	c.CacheMemory, c.Queue, c.QueueWait = 0, 1024, time.Hour
+	c.CacheMemory, c.Queue, c.QueueWait, c.OverloadWait = 0, 1024, time.Hour, time.Hour
 	// All files are there from the start, so there is no need to find out.
 	c.WorkersMin = transformConfig(c, machine.Seen()).Jobs
 	c.WorkersMax = c.WorkersMin
-	p, err := newPipeline(c, machine.Seen(), localFiles{}, log)
+	p, err := newPipeline(c, machine.Seen(), localFiles{}, transform.Stores{}, log)
 	if err != nil {
 		return nil, err
 	}

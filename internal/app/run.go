@@ -42,6 +42,8 @@ func (p *program) run(ctx context.Context) error {
 	lasting, rest := context.WithCancel(context.WithoutCancel(ctx))
 	tidied := make(chan error, 1)
 	go func() { tidied <- p.service.Run(lasting) }()
+	watched := make(chan error, 1)
+	go func() { watched <- watchStores(lasting, p.stores, p.service) }()
 	doors := p.doors()
 	ended := make(chan error, len(doors))
 	for _, d := range doors {
@@ -60,7 +62,9 @@ func (p *program) run(ctx context.Context) error {
 		failure = errors.Join(failure, <-ended)
 	}
 	rest()
-	return errors.Join(failure, <-tidied)
+	// The service writes to the stores to its end.
+	failure = errors.Join(failure, <-tidied, <-watched)
+	return errors.Join(failure, closeStores(p.stores))
 }
 
 // announce tells where to connect. Both listeners are open by now, so a

@@ -50,7 +50,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.timings = transform.Timings{Fetch: details.Fetch, Wait: details.Queue, Work: details.Work}
+	x.timings = transform.Timings{Fetch: details.Fetch, Wait: details.Wait, Work: details.Work}
 	x.worked = true
 	h := x.w.Header()
 	setValidators(h, quote(details.ETag), details.LastModified)

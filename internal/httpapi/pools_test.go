@@ -20,9 +20,11 @@ func TestPoolsTellWhyTheyGrewAndWhatStoppedThem(t *testing.T) {
 			return context.Cause(ctx)
 		}
 		ctx, leave := context.WithCancel(t.Context())
-		for range 5 {
+		for i := range 5 {
 			go func() {
 				j := transform.Job{Ref: "a.jpg", Request: media.NewRequest()}
+				j.Request.Sizes = []media.Size{{Width: i + 1}}
+				j.Request.Trim = 1 // so that no two of them are one piece of work
 				if res, err := b.images.Do(ctx, j); err == nil {
 					res.Close()
 				}
@@ -39,7 +41,7 @@ func TestPoolsTellWhyTheyGrewAndWhatStoppedThem(t *testing.T) {
 			}
 		}
 		res := ask(b.Admin(), http.MethodGet, "/debug/pools")
-		if err := json.Unmarshal([]byte(body(t, res)), &told); err != nil || len(told.Pools) != 1 {
+		if err := json.Unmarshal([]byte(body(t, res)), &told); err != nil || len(told.Pools) != 2 {
 			t.Fatalf("%d pools, %v", len(told.Pools), err)
 		}
 		p := told.Pools[0]

@@ -52,7 +52,7 @@ var imageFigures = []figure{
 	gauge("spillway_jobs_waiting", "Transforms that wait for their turn.", func(r reading) float64 { return float64(r.images.Waiting) }),
 	gauge("spillway_jobs_limit", "Transforms that may be at work at once.", func(r reading) float64 { return float64(r.images.Jobs) }),
 	gauge("spillway_jobs_waiting_limit", "Transforms that may wait before more are refused.", func(r reading) float64 { return float64(r.images.QueueLimit) }),
-	gauge("spillway_fetches_in_flight", "Sources being read.", func(r reading) float64 { return float64(r.images.Fetching) }),
+	gauge("spillway_fetches_in_flight", "Sources being read.", func(r reading) float64 { return float64(r.images.Originals.Fetches) }),
 	counter("spillway_jobs_done_total", "Transforms that ended, well or not.", func(r reading) float64 { return float64(r.images.Done) }),
 	counter("spillway_jobs_refused_total", "Transforms that got no turn in time.", func(r reading) float64 { return float64(r.images.Refused) }),
 	labelled("spillway_decoded_bytes", decodedHelp, "kind", "reserved", func(r reading) float64 { return float64(r.images.ReservedBytes) }),

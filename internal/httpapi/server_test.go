@@ -170,7 +170,7 @@ func newBench(t testing.TB, change func(*settings)) *bench {
 		change(&set)
 	}
 	log := slog.New(slog.NewJSONHandler(b.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if b.images, err = transform.New(set.transform, b.engine, b.source, b.spools, log); err != nil {
+	if b.images, err = transform.New(set.transform, b.engine, b.source, b.spools, transform.Stores{}, log); err != nil {
 		t.Fatal(err)
 	}
 	set.http.Pools = b.images.Pools

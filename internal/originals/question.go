@@ -38,7 +38,7 @@ func (s *Store) begin(ctx context.Context, e *entry, ref string) (*question, err
 }
 
 func (s *Store) ask(ctx context.Context, q *question) {
-	object, err := s.opener.Open(ctx, q.ref)
+	object, err := s.guarded(ctx, func(ctx context.Context) (*source.Object, error) { return s.opener.Open(ctx, q.ref) })
 	if err == nil && object.Size > s.cfg.SourceBytes {
 		err = errors.Join(tooLarge(s.cfg.SourceBytes), object.Body.Close())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/originals"
 )
 
 // Config bounds the service. The zero value is not usable; start from
@@ -22,8 +23,16 @@ type Config struct {
 	QueueWait time.Duration
 	// Scale says how the workers grow and shrink with need.
 	Scale Scale
-	// Fetches is how many origins are read at once (256), at least 2.
-	Fetches int
+	// OverloadWait is the longest wait that is accepted once the line has been
+	// longer than that for OverloadAfter (800 ms, 3 s): a burst is worked off,
+	// a standing line would only make everybody late.
+	OverloadWait, OverloadAfter time.Duration
+	// ReduceAfter is the wait from which encoders take less effort where a
+	// request leaves that open; 0 never (0).
+	ReduceAfter time.Duration
+	// Originals says how sources are shared and kept. Its SourceBytes is that
+	// of Limits.
+	Originals originals.Config
 	// MemoryBudget bounds the decoded bytes of all running jobs together.
 	MemoryBudget int64
 	// CacheMemory bounds the in-memory result cache; 0 turns it off.
@@ -34,6 +43,9 @@ type Config struct {
 	// Stall is how long waiters may see no job finish before the service
 	// calls itself not ready (30 s).
 	Stall time.Duration
+	// Unready is how long the line may have stood before the service calls
+	// itself not ready (10 s).
+	Unready time.Duration
 	// Version is mixed into every tag: a new engine or release makes new
 	// results, never stale ones.
 	Version string
@@ -74,8 +86,9 @@ func DefaultConfig(cores int, memory int64) Config {
 	jobs := max(cores, 1)
 	return Config{
 		Limits: media.DefaultLimits(), Jobs: jobs, Queue: 64 * jobs,
-		QueueWait: 10 * time.Second, Fetches: 256, MemoryBudget: memory * 2 / 5,
-		CacheMemory: 64 << 20, Hold: 32 << 10, Stall: 30 * time.Second,
+		QueueWait: 10 * time.Second, OverloadWait: 800 * time.Millisecond, OverloadAfter: 3 * time.Second,
+		Originals: originals.Config{Memory: 32 << 20, IfError: time.Hour, Kept: 1 << 14}, MemoryBudget: memory * 2 / 5,
+		CacheMemory: 64 << 20, Hold: 32 << 10, Stall: 30 * time.Second, Unready: 10 * time.Second,
 	}
 }
 
@@ -90,7 +103,10 @@ func (c Config) Validate() error {
 	check(c.Jobs >= 1 && c.Jobs <= 1024, "jobs: %d is not within 1 to 1024", c.Jobs)
 	check(c.Queue >= 0 && c.Queue <= 1<<20, "queue: %d is not within 0 to 1048576", c.Queue)
 	check(c.QueueWait >= 0 && c.QueueWait <= time.Hour, "queue-wait: %s is not within 0s to 1h", c.QueueWait)
-	check(c.Fetches >= 2 && c.Fetches <= 1<<20, "fetches: %d is not within 2, as a watermark takes one beside its picture, to 1048576", c.Fetches)
+	check(c.OverloadWait > 0 && c.OverloadWait <= time.Hour, "overload-wait: %s is not above 0s, up to 1h", c.OverloadWait)
+	check(c.OverloadAfter >= 0 && c.OverloadAfter <= time.Hour, "overload-after: %s is not within 0s to 1h", c.OverloadAfter)
+	check(c.ReduceAfter >= 0 && c.ReduceAfter <= time.Hour, "reduce-effort: %s is not within 0s to 1h", c.ReduceAfter)
+	check(c.Unready > 0, "unready-after: %s is not above 0s", c.Unready)
 	check(c.MemoryBudget >= 16<<20, "memory-budget: %d is below the least useful 16777216 bytes", c.MemoryBudget)
 	check(c.CacheMemory >= 0, "cache-memory: %d is negative; 0 turns the cache off", c.CacheMemory)
 	check(c.Hold >= 1, "hold: %d is below 1 byte", c.Hold)

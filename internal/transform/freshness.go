@@ -3,15 +3,16 @@ package transform
 import (
 	"time"
 
+	"github.com/spillway-media/spillway/internal/originals"
 	"github.com/spillway-media/spillway/internal/source"
 )
 
 // freshness is what caches may know of a result: what was told of the source,
 // held to what was told of the overlay, as a change of either changes it.
-func freshness(src, overlay *original) source.Meta {
-	meta := src.meta
+func freshness(src, overlay *originals.Original) source.Meta {
+	meta := src.Meta()
 	if overlay != nil {
-		other := overlay.meta
+		other := overlay.Meta()
 		meta.LastModified = later(meta.LastModified, other.LastModified)
 		if other.MaxAge >= 0 && (meta.MaxAge < 0 || other.MaxAge < meta.MaxAge) {
 			meta.MaxAge = other.MaxAge

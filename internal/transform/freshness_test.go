@@ -33,7 +33,7 @@ func (d datedSource) ask(t *testing.T) *transform.Result {
 		t.Fatal(err)
 	}
 	engine := &scriptEngine{info: photo(), run: writeAll}
-	service, err := transform.New(transform.DefaultConfig(2, 1<<30), engine, d, spools, slog.New(slog.DiscardHandler))
+	service, err := transform.New(transform.DefaultConfig(2, 1<<30), engine, d, spools, transform.Stores{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestFreshnessIsThatOfSourceAndWatermark(t *testing.T) {
 		"the shorter life counts when it is the source's":          {known(old, 0), known(old, time.Minute), old, 0},
 		"a watermark's life counts where the source tells none":    {known(old, -1), known(old, time.Minute), old, time.Minute},
 		"a source's life counts where the watermark tells none":    {known(old, time.Hour), known(old, -1), old, time.Hour},
-		"an end that may be a cut is one in the watermark as well": {known(old, -1), source.Meta{ETag: `"1"`, MaxAge: -1, LastModified: old, OpenEnded: true}, time.Time{}, -1},
+		"an end that may be a cut is one in the watermark as well": {known(old, -1), source.Meta{ETag: `"1"`, Size: -1, MaxAge: -1, LastModified: old, OpenEnded: true}, time.Time{}, -1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -125,8 +125,8 @@ func TestAPanickingSourceGivesItsPlaceBack(t *testing.T) {
 		defer func() { _ = recover() }()
 		_, _ = service.Do(t.Context(), job())
 	}()
-	if s := service.Stats(); s.Fetching != 0 {
-		t.Errorf("%d places are still taken", s.Fetching)
+	if s := service.Stats(); s.Originals.Fetches != 0 {
+		t.Errorf("%d places are still taken", s.Originals.Fetches)
 	}
 }
 

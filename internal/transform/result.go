@@ -66,29 +66,65 @@ type Result struct {
 	// Thumb is RGBA rows of at most 32 pixels a side, when Job.Thumb asked.
 	Thumb *Output
 
-	flight  *turn // nil for cached, unmodified and headers-only results
-	fetched time.Duration
-	queued  time.Duration
+	flight  *flight // nil for cached, unmodified and headers-only results
+	leave   func()  // gives back what the outputs lie in; nil when nothing
+	unwatch func() bool
+	encoder media.Encoder
+	first   time.Duration
+	closing sync.Once
+}
+
+// take fills in what is known of a flight whose plan is made.
+func (r *Result) take(f *flight) {
+	r.flight = f
+	r.Info, r.Format, r.SourceBytes = f.plan.Info, f.plan.Outputs[0].Encode.Format, f.sourceBytes
+	r.Outputs, r.Thumb = apart(f.outputs, f.job.Thumb)
+}
+
+// keep fills in a result that was made before.
+func (r *Result) keep(e *stored) {
+	r.CacheHit, r.ETag, r.Merged = true, dressed(e.ETag, r.encoder), e.Merged
+	r.Format, r.Info, r.SourceBytes = e.Format, e.Info, e.Source
+	outputs := make([]*Output, len(e.Made))
+	for i, made := range e.Made {
+		outputs[i] = storedOutput(made, e.pictures[i])
+	}
+	r.Outputs, r.Thumb = apart(outputs, e.Thumb)
+	r.leave = e.release
+}
+
+// apart takes the small picture, which is the last, from the others.
+func apart(all []*Output, thumb bool) (outputs []*Output, small *Output) {
+	if !thumb {
+		return all, nil
+	}
+	last := len(all) - 1
+	return all[:last], all[last]
 }
 
 // Timings may be asked at any time; Work grows until the work has ended.
 func (r *Result) Timings() Timings {
-	t := Timings{Fetch: r.fetched, Wait: r.queued}
-	if r.flight != nil {
-		t.Work = r.flight.elapsed()
+	f := r.flight
+	if f == nil {
+		return Timings{}
 	}
+	t := Timings{Fetch: f.fetched, Inspect: f.examined, Work: f.turn.elapsed()}
+	t.Wait = f.turn.began.Sub(f.boarded)
+	t.First = r.first
 	return t
 }
 
-// Close cancels the work unless it is done and gives back what the outputs
-// hold. It may be called more than once.
+// Close gives back what the outputs hold, and ends the work unless somebody
+// else wants it. It may be called more than once.
 func (r *Result) Close() {
-	if r.flight != nil {
-		r.flight.cancel(errLeft)
-	}
-	for _, o := range r.Outputs {
-		o.release()
-	}
+	r.closing.Do(func() {
+		if r.unwatch != nil {
+			r.unwatch()
+		}
+		if r.leave != nil {
+			r.leave()
+		}
+	})
 }
 
 // Output is one picture, perhaps still being encoded.
@@ -100,9 +136,8 @@ type Output struct {
 	mu    sync.Mutex // guards ended, and begun against being closed twice
 	ended bool
 
-	spool *spool.Spool // nil for cached outputs
-	data  []byte       // cached bytes
-	once  sync.Once
+	spool *spool.Spool // nil for stored outputs
+	data  []byte       // stored bytes
 	hold  int64
 }
 
@@ -110,7 +145,7 @@ func newOutput(s *spool.Spool, hold int64) *Output {
 	return &Output{begun: make(chan struct{}), spool: s, hold: hold}
 }
 
-func cachedOutput(made Made, data []byte) *Output {
+func storedOutput(made Made, data []byte) *Output {
 	o := &Output{begun: make(chan struct{}), made: made, data: data}
 	close(o.begun)
 	return o
@@ -211,10 +246,4 @@ func (o *Output) finish(err error) {
 	}
 	// What Finish returns is what readers get; there is nobody else to tell.
 	_ = o.spool.Finish(err)
-}
-
-func (o *Output) release() {
-	if o.spool != nil {
-		o.once.Do(o.spool.Release)
-	}
 }

@@ -2,43 +2,45 @@ package transform
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-media/spillway/elastic"
+	"github.com/spillway-media/spillway/internal/cache"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/originals"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
 )
 
 // Service makes pictures. Its methods are safe for concurrent use.
 type Service struct {
-	cfg     Config
-	engine  Engine
-	sources source.Opener
-	spools  *spool.Pool
-	log     *slog.Logger
+	cfg    Config
+	engine Engine
+	spools *spool.Pool
+	log    *slog.Logger
 
-	fetches chan struct{} // a place for each origin being read
-	probes  chan struct{} // a place for each header being looked at
-	line    *line         // who waits and who works
-	pool    *elastic.DynamicScaler[*turn]
-	gate    *elastic.Gate // CPU slots and decoded bytes of the pool
-	cache   *cache
-	counts  counts
+	originals *originals.Store
+	infos     *cache.Memory[media.Info] // of headers looked at lately
+	probes    chan struct{}             // a place for each header being looked at
+	line      *line                     // who waits and who works
+	crews     crews
+	shelf     *shelf
+	flights   flights
+	batches   batches
+	counts    counts
+	reduced   atomic.Uint64
 
 	closing atomic.Bool // no new work
 	expired atomic.Bool // nor any more time for what waits and works
 }
 
+// Stores are where finished bytes may lie. Both may be nil.
+type Stores struct{ Results, Sources *cache.Disk }
+
 // New builds a service; it starts nothing. Work waits for Run.
-func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, log *slog.Logger) (*Service, error) {
+func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, stores Stores, log *slog.Logger) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure transform: %w", err)
 	}
@@ -46,162 +48,243 @@ func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, l
 		cfg.Queue = 0
 	}
 	s := &Service{
-		cfg: cfg, engine: engine, sources: sources, spools: spools, log: log,
-		fetches: make(chan struct{}, cfg.Fetches),
+		cfg: cfg, engine: engine, spools: spools, log: log,
+		infos:   cache.NewMemory[media.Info](infoMemory, infoMemory/64),
 		probes:  make(chan struct{}, 2*cfg.Jobs),
-		line:    newLine(cfg.Jobs, cfg.Queue),
-		cache:   newCache(cfg.CacheMemory),
+		line:    newLine(cfg.Jobs, cfg.Queue, patience{cfg.QueueWait, cfg.OverloadWait, cfg.OverloadAfter}),
+		shelf:   newShelf(cfg.CacheMemory, stores.Results, log),
+		flights: flights{byKey: make(map[string]*flight)},
+		batches: batches{open: make(map[string]*batch)},
 	}
 	var err error
-	if s.pool, s.gate, err = newPool(cfg, s.perform); err != nil {
+	if s.crews, err = newCrews(cfg, s.perform); err != nil {
 		return nil, fmt.Errorf("make workers: %w", err)
+	}
+	cfg.Originals.SourceBytes = cfg.Limits.SourceBytes
+	var kept originals.Disk
+	if stores.Sources != nil {
+		kept = stores.Sources
+	}
+	if s.originals, err = originals.New(cfg.Originals, sources, spools, kept, log); err != nil {
+		return nil, fmt.Errorf("make originals: %w", err)
 	}
 	return s, nil
 }
 
+// infoMemory is room for the headers of about ten thousand stills.
+const infoMemory = 4 << 20
+
+// tries is how often a job begins anew when its source changes under it.
+const tries = 3
+
 // Do carries one job from its reference to outputs that have begun. The
 // stages are apart on purpose: nothing is held while the origin is slow but
 // its own buffer, and nothing while the client is slow but the result.
-func (s *Service) Do(ctx context.Context, job Job) (*Result, error) {
-	began := time.Now()
+func (s *Service) Do(ctx context.Context, job Job) (res *Result, err error) {
+	for range tries {
+		if res, err = s.do(ctx, job); !changed(err) {
+			return res, err
+		}
+	}
+	return nil, errChanging
+}
+
+func (s *Service) do(ctx context.Context, job Job) (*Result, error) {
 	src, overlay, err := s.openBoth(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { src.close(); overlay.close() }()
-
-	meta := freshness(src, overlay)
-	res := &Result{Source: meta, LastModified: meta.LastModified, Negotiated: job.Request.Format == media.Auto}
-	if res.Key, err = s.tag(job, src, overlay); err != nil {
+	defer closeBoth(src, overlay)
+	res, k, err := s.known(ctx, job, src, overlay)
+	if err != nil || res.NotModified || res.CacheHit {
+		return res, err
+	}
+	if job.HeadersOnly {
+		return res, s.headers(ctx, job, src, res)
+	}
+	if eased, ok := s.eased(job, k); ok {
+		if res, k, err = s.known(ctx, eased, src, overlay); err != nil || res.NotModified || res.CacheHit {
+			return res, err
+		}
+		job, res.Reduced = eased, true
+		s.reduced.Add(1)
+	}
+	f, fresh, err := s.flights.join(k.tag, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
+	if err != nil {
+		s.counts.record(err)
 		return nil, err
 	}
-	res.ETag = res.Key
+	if fresh {
+		go s.carry(f)
+	}
+	res.Joined = !fresh
+	return res, s.land(ctx, f, res)
+}
+
+// depart is a new flight, if the line is not too long for one already.
+func (s *Service) depart(ctx context.Context, k key, job Job, src, overlay *originals.Original) (*flight, error) {
+	if s.closing.Load() {
+		return nil, errStopping
+	}
+	// Local files are read at once, so what is being read will be in the line
+	// in a moment; an origin takes its time, and perhaps for ever.
+	local := src.Meta().Kind == source.KindFile
+	arrive, err := s.line.approach(guess(job), local, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	f := s.newFlight(ctx, k, job, src, overlay)
+	f.arrive = arrive
+	return f, nil
+}
+
+// known is what can be told of a job without doing it: its key, and the answer
+// if the client or a cache has it.
+func (s *Service) known(ctx context.Context, job Job, src, overlay *originals.Original) (*Result, key, error) {
+	meta := freshness(src, overlay)
+	res := &Result{
+		Source: meta, LastModified: meta.LastModified, Negotiated: job.Request.Format == media.Auto,
+		Stale: src.Stale() || overlay != nil && overlay.Stale(),
+	}
+	k, err := s.keyOf(ctx, job, src, overlay)
+	if err != nil {
+		return nil, k, err
+	}
+	res.Key = dressed(k.tag, job.Request.Encoder)
+	res.ETag, res.encoder = res.Key, job.Request.Encoder
 	if job.Fresh != nil {
 		if etag, fresh := job.Fresh(res.Key, res.LastModified); fresh {
 			res.ETag, res.NotModified = etag, true
-			return res, nil
+			return res, k, nil
 		}
 	}
-	if s.fromCache(res) {
-		return res, nil
+	if s.shelf.on() {
+		if e := s.shelf.get(k.tag, cache.Group(job.Ref)); e != nil {
+			res.keep(e)
+		}
 	}
-	if err := errors.Join(src.load(s), overlay.loadIfAny(s)); err != nil {
-		return nil, asMediaError(err)
-	}
-	res.fetched, res.SourceBytes = time.Since(began), int64(len(src.bytes))
+	return res, k, nil
+}
 
-	plan, err := s.plan(ctx, job, src.bytes)
-	if err != nil {
-		return nil, err
+// eased is the job with less effort, when the line is long and nobody makes or
+// has made the full one.
+func (s *Service) eased(job Job, k key) (Job, bool) {
+	if s.cfg.ReduceAfter == 0 || s.line.drain() < s.cfg.ReduceAfter || s.flights.has(k.tag) {
+		return job, false
 	}
-	res.Info, res.Format = plan.Info, plan.Outputs[0].Encode.Format
-	if job.HeadersOnly {
-		return res, nil
-	}
+	request, ok := job.Request.Eased()
+	job.Request = request
+	return job, ok
+}
 
-	marked, err := s.overlayMemory(ctx, overlay, job.Request.Watermark)
+// headers finds out what an answer would be, for those that want no body.
+func (s *Service) headers(ctx context.Context, job Job, src *originals.Original, res *Result) error {
+	if err := src.Load(ctx); err != nil {
+		return asMediaError(err)
+	}
+	plan, err := s.plan(ctx, job, src)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	waited := time.Now()
-	outputs := s.newOutputs(len(plan.Outputs))
-	res.flight, err = s.depart(ctx, plan.Memory+marked, load{
-		key: res.ETag, source: src, overlay: overlay, plan: plan, outputs: outputs,
-	})
-	if err != nil {
-		discard(outputs)
-		return nil, err
-	}
-	res.queued, res.Outputs = time.Since(waited), outputs
-	src, overlay = nil, nil // the flight owns them now
-	// Several pictures travel in one body in the order asked, so the first
-	// one decides when an answer can begin.
-	if _, err := res.Outputs[0].Ready(ctx); err != nil {
-		res.Close()
-		return nil, err
-	}
-	return res, nil
+	res.Info, res.Format, res.SourceBytes = plan.Info, plan.Outputs[0].Encode.Format, int64(len(src.Bytes()))
+	return nil
 }
 
 // DoAll carries several jobs of one source, so that one fetch and one decode
 // serve all of them where their steps agree. It gives all results, to be
 // closed by the caller, or an error and none.
-func (s *Service) DoAll(ctx context.Context, jobs []Job) ([]*Result, error) {
-	results := make([]*Result, 0, len(jobs))
-	for _, job := range jobs {
-		res, err := s.Do(ctx, job)
-		if err != nil {
-			for _, done := range results {
-				done.Close()
-			}
-			return nil, err
+func (s *Service) DoAll(ctx context.Context, jobs []Job) (results []*Result, err error) {
+	for range tries {
+		if results, err = s.doAll(ctx, jobs); !changed(err) {
+			return results, err
 		}
-		results = append(results, res)
 	}
-	return results, nil
+	return nil, errChanging
 }
 
-func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *original, err error) {
-	if src, err = s.open(ctx, job.Ref); err != nil {
-		return nil, nil, err
+func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err error) {
+	var fresh []*flight
+	waiting := make(map[*Result]*flight)
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, res := range results {
+			res.Close()
+		}
+		results = nil
+	}()
+	for _, job := range jobs {
+		res, f, isNew, fault := s.board(ctx, job)
+		if fault != nil {
+			err = fault
+			break
+		}
+		results = append(results, res)
+		if f != nil {
+			waiting[res] = f
+			res.leave = func() { s.flights.leave(f) }
+		}
+		if isNew {
+			fresh = append(fresh, f)
+		}
+	}
+	if len(fresh) > 0 {
+		go s.carry(fresh...)
+	}
+	for _, res := range results {
+		if f := waiting[res]; f != nil && err == nil {
+			err = s.land(ctx, f, res)
+		}
+	}
+	return results, err
+}
+
+// board is a job up to where it would have to wait: a result that is there
+// already, or a flight that the caller holds.
+func (s *Service) board(ctx context.Context, job Job) (*Result, *flight, bool, error) {
+	src, overlay, err := s.openBoth(ctx, job)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer closeBoth(src, overlay)
+	res, k, err := s.known(ctx, job, src, overlay)
+	if err != nil || res.NotModified || res.CacheHit {
+		return res, nil, false, err
+	}
+	f, fresh, err := s.flights.join(k.tag, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
+	if err != nil {
+		s.counts.record(err)
+		return nil, nil, false, err
+	}
+	res.Joined = !fresh
+	return res, f, fresh, nil
+}
+
+func (s *Service) openBoth(ctx context.Context, job Job) (src, overlay *originals.Original, err error) {
+	if src, err = s.originals.Open(ctx, job.Ref); err != nil {
+		return nil, nil, asMediaError(err)
 	}
 	if w := job.Request.Watermark; w != nil {
-		if overlay, err = s.open(ctx, w.URL); err != nil {
-			src.close()
-			return nil, nil, aboutWatermark(err)
+		if overlay, err = s.originals.Open(ctx, w.URL); err != nil {
+			src.Close()
+			return nil, nil, aboutWatermark(asMediaError(err))
 		}
 	}
 	return src, overlay, nil
 }
 
-// tag is a strong validator of the answer: equal tags mean equal bytes,
-// because engine, request, accepted formats and source version are all in it.
-func (s *Service) tag(job Job, src, overlay *original) (string, error) {
-	h := sha256.New()
-	version, err := src.version(s)
-	if err != nil {
-		return "", err
-	}
-	put(h, s.cfg.Version, job.Ref, version, job.Request.Canonical(), string(job.Request.Encoder))
-	if job.Request.Format == media.Auto {
-		put(h, job.Accept.Key())
-	}
+func closeBoth(src, overlay *originals.Original) {
+	src.Close()
 	if overlay != nil {
-		if version, err = overlay.version(s); err != nil {
-			return "", err
-		}
-		put(h, version)
+		overlay.Close()
 	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]), nil
-}
-
-// put writes length-prefixed fields, so that no two lists of fields run
-// together into the same input.
-func put(w io.Writer, fields ...string) {
-	for _, f := range fields {
-		fmt.Fprintf(w, "%d:%s", len(f), f)
-	}
-}
-
-func (s *Service) fromCache(res *Result) bool {
-	if s.cfg.CacheMemory == 0 {
-		return false
-	}
-	e := s.cache.get(res.ETag)
-	if e == nil {
-		return false
-	}
-	res.CacheHit, res.Format, res.Info, res.SourceBytes = true, e.format, e.info, e.source
-	for _, o := range e.outputs {
-		res.Outputs = append(res.Outputs, cachedOutput(o.made, o.data))
-	}
-	return true
 }
 
 // plan looks at the header and decides everything before a turn is asked
 // for, so that what will be refused never waits in the queue.
-func (s *Service) plan(ctx context.Context, job Job, src []byte) (*media.Plan, error) {
-	info, err := s.probe(ctx, src)
+func (s *Service) plan(ctx context.Context, job Job, src *originals.Original) (*media.Plan, error) {
+	info, err := s.look(ctx, job.Ref, src)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +300,27 @@ func (s *Service) plan(ctx context.Context, job Job, src []byte) (*media.Plan, e
 	return plan, nil
 }
 
+// look is what the header says, which is remembered: other sizes of the same
+// picture are asked for next.
+func (s *Service) look(ctx context.Context, ref string, src *originals.Original) (media.Info, error) {
+	version, err := src.Version(ctx)
+	if err != nil {
+		return media.Info{}, asMediaError(err)
+	}
+	id := ref + " " + version
+	if info, ok := s.infos.Get(id); ok {
+		return info, nil
+	}
+	info, err := s.probe(ctx, src.Bytes())
+	if err == nil {
+		s.infos.Put(id, cache.Group(ref), info, int64(len(id)+8*len(info.Delays)+infoBytes))
+	}
+	return info, err
+}
+
+// infoBytes is about what a header takes in memory besides its delays.
+const infoBytes = 300
+
 func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 	select {
 	case s.probes <- struct{}{}:
@@ -226,9 +330,7 @@ func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 	}
 	info, err := s.engine.Probe(ctx, src, s.cfg.Limits)
 	if err != nil {
-		err = asMediaError(err)
-		s.counts.record(err)
-		return media.Info{}, err
+		return media.Info{}, asMediaError(err)
 	}
 	return info, nil
 }
@@ -236,17 +338,30 @@ func (s *Service) probe(ctx context.Context, src []byte) (media.Info, error) {
 func (s *Service) newOutputs(n int) []*Output {
 	outputs := make([]*Output, n)
 	for i := range outputs {
-		sp := s.spools.New(s.cfg.Limits.OutputBytes)
-		sp.Retain() // one reference for the flight, one for the result
-		outputs[i] = newOutput(sp, s.cfg.Hold)
+		outputs[i] = newOutput(s.spools.New(s.cfg.Limits.OutputBytes), s.cfg.Hold)
 	}
 	return outputs
 }
 
-// discard gives back both references of outputs that will never be written.
-func discard(outputs []*Output) {
-	for _, o := range outputs {
-		o.spool.Release()
-		o.release()
+// remember puts a finished result into the caches when it may enter. Bytes
+// whose end cannot be told from a cut are served but never kept.
+func (s *Service) remember(f *flight) {
+	if !s.shelf.on() || unkeepable(f.src) || f.overlay != nil && unkeepable(f.overlay) {
+		return
 	}
+	st := stub{
+		ETag: f.etag, Format: f.plan.Outputs[0].Encode.Format, Info: f.plan.Info,
+		Source: f.sourceBytes, Thumb: f.job.Thumb, Merged: f.merged,
+	}
+	for _, o := range f.outputs {
+		st.Made = append(st.Made, o.made)
+	}
+	if err := s.shelf.put(f, st); err != nil {
+		s.log.Warn("result not kept", slog.Any("error", err))
+	}
+}
+
+func unkeepable(src *originals.Original) bool {
+	meta := src.Meta()
+	return meta.OpenEnded || meta.Life.NoStore
 }

@@ -136,7 +136,7 @@ type bench struct {
 // with is another service of the same settings, which runs until the test ends.
 func (b *bench) with(t *testing.T, engine transform.Engine, sources source.Opener) *transform.Service {
 	t.Helper()
-	service, err := transform.New(b.cfg, engine, sources, b.spools, slog.New(slog.DiscardHandler))
+	service, err := transform.New(b.cfg, engine, sources, b.spools, transform.Stores{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func (b *bench) mustBeEmpty(t *testing.T) {
 	if b.source.open != 0 {
 		t.Errorf("%d source bodies are still open", b.source.open)
 	}
-	if s := b.Stats(); s.Running != 0 || s.Waiting != 0 || s.ReservedBytes != 0 || s.Fetching != 0 {
+	if s := b.Stats(); s.Running != 0 || s.Waiting != 0 || s.ReservedBytes != 0 || s.Originals.Fetches != 0 {
 		t.Errorf("still held: %+v", s)
 	}
 }
@@ -586,16 +586,16 @@ func testReadiness(t *testing.T) {
 		return writeAll(ctx, p, begin)
 	}
 	finish := make(chan struct{})
-	ask := func() {
+	ask := func(width int) {
 		defer func() { finish <- struct{}{} }()
-		res, err := b.Do(context.Background(), job())
+		res, err := b.Do(context.Background(), job(media.Size{Width: width}))
 		if err == nil {
 			res.Close()
 		}
 	}
-	go ask()
+	go ask(1)
 	<-started
-	go ask()
+	go ask(2)
 	synctest.Wait()
 	if n := b.Stats().Waiting; n != 1 {
 		t.Fatalf("%d wait, want 1", n)

@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/spillway-media/spillway/elastic"
@@ -12,17 +13,28 @@ import (
 // decoded. It blocks until Shutdown is through. When ctx ends before, it
 // refuses new work and works off for a while what there is.
 func (s *Service) Run(ctx context.Context) error {
-	idle, rest := context.WithCancel(ctx)
-	tidied := make(chan struct{})
-	go func() { s.tidy(idle); close(tidied) }()
-	err := s.pool.Run(ctx)
+	// What serves the workers goes on until they have ended.
+	behind, rest := context.WithCancel(context.WithoutCancel(ctx))
+	var wait sync.WaitGroup
+	wait.Go(func() { s.tidy(behind) })
+	wait.Go(func() { s.shelf.run(behind) })
+	var aside error
+	wait.Go(func() { aside = s.originals.Run(behind) })
+	err := s.crews.each(func(p *elastic.DynamicScaler[*turn]) error { return p.Run(ctx) })
 	rest()
-	<-tidied
-	var cut *elastic.ShutdownError
-	if s.closing.Load() && errors.As(err, &cut) {
-		return nil // Shutdown has told
+	wait.Wait()
+	if s.closing.Load() && cutOff(err) != (elastic.ShutdownError{}) {
+		err = nil // Shutdown has told
 	}
-	return err
+	return errors.Join(err, aside)
+}
+
+// Purge forgets what is kept in memory of a source, as of cache.Group, or of
+// all with an empty group.
+func (s *Service) Purge(group string) {
+	s.shelf.purge(group)
+	s.infos.Purge(group)
+	s.originals.Purge(group)
 }
 
 // tidy asks the engine to trim once a burst is over: C allocators keep freed

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,12 +14,21 @@ import (
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// turn is work on its way through the pool. It waits for a worker, a CPU slot
+// turn is work on its way through a pool. It waits for a worker, a CPU slot
 // and its decoded bytes, then runs on the worker, which keeps all three until
 // the work has really returned, however long ago the client left.
 type turn struct {
-	work   func(ctx context.Context, t *turn)
-	cancel context.CancelCauseFunc // ends the wait, and the work
+	lane lane
+	cost atomic.Int64 // estimated nanoseconds; grows when more joins while it waits
+	// weigh is asked when a worker has taken the turn: how many decoded bytes
+	// the work will hold. From then on the work is settled.
+	weigh func() (int64, error)
+	// seal says that nothing more may join; nil where nothing can.
+	seal func()
+	work func(ctx context.Context, t *turn)
+
+	cancel  context.CancelCauseFunc // ends the wait, and the work
+	arrived time.Time
 
 	state atomic.Int32  // of the values below: who moves it from inLine decides
 	begun chan struct{} // closed when work begins
@@ -33,6 +43,18 @@ const (
 	gone
 )
 
+// newTurn is work that weighs bytes whenever it is asked.
+func newTurn(in lane, cost time.Duration, bytes int64, work func(ctx context.Context, t *turn)) *turn {
+	t := &turn{
+		lane: in, work: work, weigh: func() (int64, error) { return bytes, nil },
+		begun: make(chan struct{}), ended: make(chan struct{}),
+	}
+	t.cost.Store(int64(cost))
+	return t
+}
+
+func (t *turn) costs() time.Duration { return time.Duration(t.cost.Load()) }
+
 func (t *turn) elapsed() time.Duration {
 	if took := t.took.Load(); took != 0 {
 		return time.Duration(took)
@@ -42,9 +64,6 @@ func (t *turn) elapsed() time.Duration {
 
 // stamp fixes how long the work took, the first time.
 func (t *turn) stamp() { t.took.CompareAndSwap(0, int64(max(time.Since(t.began), 1))) }
-
-// poolName is what the workers are called in metrics and reasons.
-const poolName = "images"
 
 // handOver is the least patience: a free slot is given by a worker, and there
 // may have to be another one first.
@@ -57,55 +76,85 @@ const targetWait = 5 * time.Millisecond
 // errLeft is the cancel cause when nobody wants the result any more.
 var errLeft = media.Errorf(media.CodeCancelled, "Nobody waits for the picture any more.")
 
-// newPool makes the workers, which nobody has started, and the gate that keeps
-// them within slots and memory however many there are.
-func newPool(c Config, perform elastic.Handler[*turn]) (*elastic.DynamicScaler[*turn], *elastic.Gate, error) {
+// crews are the workers of both lanes and the gate that keeps them within
+// slots and memory however many there are.
+type crews struct {
+	pools [lanes]*elastic.DynamicScaler[*turn]
+	gate  *elastic.Gate
+}
+
+func newCrews(c Config, perform elastic.Handler[*turn]) (crews, error) {
 	gate, err := elastic.NewGate(elastic.GateConfig{Slots: c.Jobs, Memory: c.MemoryBudget})
 	if err != nil {
-		return nil, nil, err
+		return crews{}, err
 	}
+	made := crews{gate: gate}
 	least, most := c.workers()
 	target := c.Scale.TargetWait
 	if target == 0 {
 		target = targetWait
 	}
-	pool, err := elastic.New(elastic.Config[*turn]{
-		Name: poolName, Handler: perform, CPUBound: true, Gate: gate,
-		MinWorkers: least, MaxWorkers: most, QueueSize: c.Jobs + c.Queue,
-		Signal: c.Scale.Signal, TargetWait: target, CheckInterval: c.Scale.Check,
-		ScaleCooldown: c.Scale.Cooldown, KeepIdle: c.Scale.KeepIdle, RetireGrace: c.Scale.RetireGrace,
-	})
-	return pool, gate, err
+	for in := range lanes {
+		made.pools[in], err = elastic.New(elastic.Config[*turn]{
+			Name: in.String(), Handler: perform, Gate: gate, GateShare: in.share(),
+			Classes: classes, Ageing: headStart,
+			MinWorkers: least, MaxWorkers: most, QueueSize: c.Jobs + c.Queue,
+			Signal: c.Scale.Signal, TargetWait: target, CheckInterval: c.Scale.Check,
+			ScaleCooldown: c.Scale.Cooldown, KeepIdle: c.Scale.KeepIdle, RetireGrace: c.Scale.RetireGrace,
+		})
+		if err != nil {
+			return crews{}, err
+		}
+	}
+	return made, nil
+}
+
+// each calls f for both pools at the same time and joins what they say.
+func (c crews) each(f func(*elastic.DynamicScaler[*turn]) error) error {
+	var errs [lanes]error
+	var wait sync.WaitGroup
+	for in, pool := range c.pools {
+		wait.Go(func() { errs[in] = f(pool) })
+	}
+	wait.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // begin queues work and returns once it has begun, perhaps even ended, or with
 // the reason why it never will. ctx ends the wait as well as the work.
-func (s *Service) begin(ctx context.Context, bytes int64, work func(ctx context.Context, t *turn)) (*turn, error) {
-	if bytes > s.cfg.MemoryBudget {
-		err := media.Errorf(media.CodeMemory,
-			"Decoding this picture needs about %d MB; at most %d MB may be used.", bytes>>20, s.cfg.MemoryBudget>>20)
-		s.counts.record(err)
-		return nil, err
-	}
+func (s *Service) begin(ctx context.Context, t *turn) error {
 	if s.closing.Load() {
-		return nil, errStopping
+		return errStopping
 	}
-	if err := s.line.enter(); err != nil {
-		s.counts.record(err)
-		return nil, err
+	t.arrived = time.Now()
+	if err := s.line.enter(t.lane, t.costs(), t.arrived); err != nil {
+		return err
 	}
-	wish, cancel := context.WithCancelCause(ctx)
-	t := &turn{work: work, cancel: cancel, begun: make(chan struct{}), ended: make(chan struct{})}
-	ticket, err := s.pool.Enqueue(wish, t, elastic.Weight(bytes))
+	var wish context.Context
+	wish, t.cancel = context.WithCancelCause(ctx)
+	ticket, err := s.crews.pools[t.lane].Enqueue(wish, t, elastic.Class(classOf(t.costs())))
 	if err != nil {
 		err = s.refusal(wish, err)
-		s.line.left(!errors.Is(err, errStopping))
-	} else if err = s.await(wish, t, ticket); err == nil {
-		return t, nil
+		if t.seal != nil {
+			t.seal()
+		}
+		s.line.left(t.lane, t.costs(), !errors.Is(err, errStopping), time.Now())
+	} else {
+		err = s.await(wish, t, ticket)
 	}
-	cancel(err)
-	s.counts.record(err)
-	return nil, err
+	if err != nil {
+		t.cancel(err)
+	}
+	return err
+}
+
+// tooHeavy refuses what could never be given memory.
+func (s *Service) tooHeavy(bytes int64) error {
+	if bytes <= s.cfg.MemoryBudget {
+		return nil
+	}
+	return media.Errorf(media.CodeMemory,
+		"Decoding this picture needs about %d MB; at most %d MB may be used.", bytes>>20, s.cfg.MemoryBudget>>20)
 }
 
 // await blocks until the turn has come, ctx ends or patience is used up.
@@ -128,13 +177,19 @@ func (s *Service) await(ctx context.Context, t *turn, ticket *elastic.Ticket) (e
 	}
 	t.cancel(err) // out of the gate, and out of the queue at once
 	ticket.Withdraw()
-	s.line.left(true)
+	if t.seal != nil {
+		t.seal() // what is subtracted now has to be what was added
+	}
+	s.line.left(t.lane, t.costs(), true, time.Now())
 	return err
 }
 
 // refusal puts into our words why the pool would not have the work.
 func (s *Service) refusal(ctx context.Context, err error) error {
+	var coded *media.Error
 	switch {
+	case errors.As(err, &coded):
+		return coded
 	case ctx.Err() != nil:
 		return ended(ctx, "The request ended while it waited for its turn.")
 	case errors.Is(err, elastic.ErrShuttingDown) && s.expired.Load():
@@ -145,17 +200,36 @@ func (s *Service) refusal(ctx context.Context, err error) error {
 	return media.Wrap(media.CodeOverloaded, err, "The server is busy: no turn came in time.")
 }
 
-// perform is what a worker does with a turn it has got slot and memory for.
-func (s *Service) perform(ctx context.Context, t *turn) (err error) {
+// perform is what a worker does with a turn. Only here is it settled what the
+// work is and whether it is still worth doing, so that what waits can change
+// until the last moment.
+func (s *Service) perform(ctx context.Context, t *turn) error {
+	if t.state.Load() != inLine {
+		return nil
+	}
+	now := time.Now()
+	if limit, late := s.line.overdue(t.lane, now.Sub(t.arrived), now); late {
+		return media.Errorf(media.CodeOverloaded, "The server is busy: no turn came within %s.", limit)
+	}
+	bytes, err := t.weigh()
+	if err != nil {
+		return err
+	}
+	leave, err := elastic.EnterCPU(ctx, bytes)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if !t.state.CompareAndSwap(inLine, atWork) {
 		return nil
 	}
 	t.began = time.Now()
-	s.line.began(t.began)
+	cost := t.costs()
+	s.line.began(t.lane, cost, t.began)
 	close(t.begun)
 	defer func() {
 		t.stamp()
-		s.line.ended(time.Now(), t.elapsed())
+		s.line.ended(t.lane, cost, time.Now(), t.elapsed())
 		t.cancel(nil)
 		close(t.ended)
 	}()

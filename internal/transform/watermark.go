@@ -5,14 +5,8 @@ import (
 	"errors"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/originals"
 )
-
-func (o *original) loadIfAny(s *Service) error {
-	if o == nil {
-		return nil
-	}
-	return aboutWatermark(o.load(s))
-}
 
 // aboutWatermark names the parameter of a fault: sources are opened the same
 // way whatever they are for, and take themselves for the picture.
@@ -28,11 +22,11 @@ func aboutWatermark(err error) error {
 // overlayMemory is what a watermark takes beside its picture: what its decoder
 // holds, and itself whole, because any line of it may be wanted at any time.
 // It is a little high where the engine can decode it smaller.
-func (s *Service) overlayMemory(ctx context.Context, overlay *original, mark *media.Watermark) (int64, error) {
+func (s *Service) overlayMemory(ctx context.Context, overlay *originals.Original, mark *media.Watermark) (int64, error) {
 	if overlay == nil {
 		return 0, nil
 	}
-	plan, err := s.plan(ctx, Job{Request: infoRequest()}, overlay.bytes)
+	plan, err := s.plan(ctx, Job{Ref: mark.URL, Request: infoRequest()}, overlay)
 	if err != nil {
 		return 0, aboutWatermark(err)
 	}

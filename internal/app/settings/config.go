@@ -130,9 +130,12 @@ type Work struct {
 
 // Waiting says what may stand in line, and what is kept to save work.
 type Waiting struct {
-	Queue       int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503. 0 takes 64 a job."`
-	QueueWait   time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503."`
-	CacheMemory Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
+	Queue         int           `name:"queue" default:"0" placeholder:"N" help:"Requests that may wait for a job; more are refused with 503. 0 takes 64 a job."`
+	QueueWait     time.Duration `name:"queue-wait" default:"10s" placeholder:"TIME" help:"Longest wait for a job before 503, while requests come in a burst."`
+	OverloadWait  time.Duration `name:"overload-wait" default:"800ms" placeholder:"TIME" help:"Longest wait that is accepted once the line has been longer than that for overload-after."`
+	OverloadAfter time.Duration `name:"overload-after" default:"3s" placeholder:"TIME" help:"How long a line may be long before it is an overload and no burst."`
+	ReduceEffort  time.Duration `name:"reduce-effort" default:"0s" placeholder:"TIME" help:"Wait from which encoders take less effort where a request leaves it open; 0s never. Such results are somewhat larger, say so in Spillway-Effort, and are kept apart."`
+	CacheMemory   Bytes         `name:"cache-memory" default:"64MiB" placeholder:"SIZE" help:"Results kept in memory; 0 keeps none."`
 }
 
 // Scaling says how the workers grow and shrink with need.

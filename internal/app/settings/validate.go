@@ -146,6 +146,9 @@ func (w Work) check(f *faults) {
 func (w Waiting) check(f *faults) {
 	f.within("queue", int64(w.Queue), 0, 100_000)
 	f.span("queue-wait", w.QueueWait, 0, time.Hour)
+	f.span("overload-wait", w.OverloadWait, time.Millisecond, time.Hour)
+	f.span("overload-after", w.OverloadAfter, 0, time.Hour)
+	f.span("reduce-effort", w.ReduceEffort, 0, time.Hour)
 	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
 }
 

@@ -1,0 +1,256 @@
+package transform
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/cache"
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/originals"
+)
+
+// flight is the making of one result, shared by all who want it: everybody
+// who asks for the same key while it is under way joins it. It belongs to none
+// of them. It has a context of its own, which ends when nobody holds it any
+// more, so that the first to ask may leave without taking the rest along.
+type flight struct {
+	key     string
+	job     Job
+	src     *originals.Original
+	overlay *originals.Original // nil without a watermark
+	// group is the source in caches, versions which of its states this is.
+	group, versions string
+	arrive          func() // gives the reservation in the line back
+
+	ctx    context.Context //nolint:containedctx // a flight outlives every call that could hand it one
+	cancel context.CancelCauseFunc
+
+	// holders and done are guarded by the mu of flights. What a flight holds
+	// is given back when both say that nobody needs it.
+	holders int
+	done    bool
+
+	ready chan struct{} // closed when plan and outputs are set, or err
+	err   error
+	plan  *media.Plan
+	// marked is the memory that the watermark takes.
+	marked int64
+
+	outputs     []*Output
+	sourceBytes int64
+	// etag and merged are set before the first output begins.
+	etag   string
+	merged bool
+	turn   *turn
+
+	began    time.Time
+	fetched  time.Duration
+	examined time.Duration
+	boarded  time.Time
+}
+
+// flights are those under way, by key.
+type flights struct {
+	mu     sync.Mutex
+	byKey  map[string]*flight
+	joined uint64
+}
+
+// join gives the flight of that key and whether it is new; a new one is what
+// start makes of it, and the caller's to carry.
+func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, fresh bool, err error) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f = fs.byKey[key]; f != nil {
+		f.holders++
+		fs.joined++
+		return f, false, nil
+	}
+	if f, err = start(); err != nil {
+		return nil, false, err
+	}
+	f.holders = 1
+	fs.byKey[key] = f
+	return f, true, nil
+}
+
+// leave gives back what join gave. The last to leave ends the work, and from
+// then on nobody can join it.
+func (fs *flights) leave(f *flight) {
+	fs.mu.Lock()
+	f.holders--
+	last, done := f.holders == 0, f.done
+	if last {
+		fs.forget(f)
+	}
+	fs.mu.Unlock()
+	switch {
+	case last && done:
+		f.release()
+	case last:
+		f.cancel(errLeft)
+	}
+}
+
+// ended marks that the work has ended, for good or ill.
+func (fs *flights) ended(f *flight) {
+	fs.mu.Lock()
+	f.done = true
+	unheld := f.holders == 0
+	fs.forget(f)
+	fs.mu.Unlock()
+	f.cancel(nil)
+	if unheld {
+		f.release()
+	}
+}
+
+func (fs *flights) forget(f *flight) {
+	if fs.byKey[f.key] == f {
+		delete(fs.byKey, f.key)
+	}
+}
+
+// has tells whether somebody makes this already.
+func (fs *flights) has(key string) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.byKey[key] != nil
+}
+
+func (fs *flights) stats() (under int, joined uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return len(fs.byKey), fs.joined
+}
+
+// release gives back the outputs; readers of them hold on to what they read.
+func (f *flight) release() {
+	for _, o := range f.outputs {
+		o.spool.Release()
+	}
+}
+
+// newFlight is a wish that is nobody's work yet. It keeps the originals open.
+func (s *Service) newFlight(ctx context.Context, k key, job Job, src, overlay *originals.Original) *flight {
+	f := &flight{
+		key: k.tag, etag: k.tag, job: job, src: src.Retain(), group: cache.Group(job.Ref), versions: k.versions,
+		ready: make(chan struct{}), began: time.Now(), arrive: func() {},
+	}
+	if overlay != nil {
+		f.overlay = overlay.Retain()
+	}
+	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return f
+}
+
+// carry brings new flights of one source to their turns. It returns when the
+// last of them waits in line or has failed; the batches go on by themselves.
+func (s *Service) carry(flights ...*flight) {
+	var ready []*batch
+	for _, f := range flights {
+		err := s.guard(func() error { return s.prepare(f) })
+		f.arrive()
+		if err != nil {
+			s.fail(f, err)
+			continue
+		}
+		if b, fresh := s.batches.add(s, f); fresh {
+			ready = append(ready, b)
+		}
+		close(f.ready)
+	}
+	for _, b := range ready {
+		go s.travel(b)
+	}
+}
+
+// prepare does all that needs no turn: the bytes, the header, the plan.
+func (s *Service) prepare(f *flight) error {
+	if err := f.src.Load(f.ctx); err != nil {
+		return asMediaError(err)
+	}
+	if f.overlay != nil {
+		if err := f.overlay.Load(f.ctx); err != nil {
+			return aboutWatermark(asMediaError(err))
+		}
+	}
+	f.fetched = time.Since(f.began)
+	plan, err := s.plan(f.ctx, f.job, f.src)
+	if err != nil {
+		return err
+	}
+	if f.job.Thumb {
+		if err := plan.AddThumb(); err != nil {
+			return asMediaError(err)
+		}
+	}
+	marked, err := s.overlayMemory(f.ctx, f.overlay, f.job.Request.Watermark)
+	if err != nil {
+		return err
+	}
+	if err := s.tooHeavy(plan.Memory + marked); err != nil {
+		return err
+	}
+	f.marked, f.sourceBytes = marked, int64(len(f.src.Bytes()))
+	f.plan, f.outputs = plan, s.newOutputs(len(plan.Outputs))
+	f.examined, f.boarded = time.Since(f.began)-f.fetched, time.Now()
+	return nil
+}
+
+// fail ends a flight that has not begun, or never will.
+func (s *Service) fail(f *flight, err error) {
+	s.counts.record(err)
+	select {
+	case <-f.ready:
+	default: // nobody but its carrier closes it, and that is who is here
+		f.err = err
+		close(f.ready)
+	}
+	for _, o := range f.outputs {
+		o.finish(err)
+	}
+	s.ended(f)
+}
+
+// ended gives back what only the work needed.
+func (s *Service) ended(f *flight) {
+	f.src.Close()
+	if f.overlay != nil {
+		f.overlay.Close()
+	}
+	s.flights.ended(f)
+}
+
+// land gives the holder of a flight its result once the first picture has
+// begun. When it fails the flight is left.
+func (s *Service) land(ctx context.Context, f *flight, res *Result) error {
+	err := f.arrival(ctx)
+	if err == nil {
+		res.take(f)
+		// Several pictures travel in one body in the order asked, so the
+		// first one decides when an answer can begin.
+		_, err = f.outputs[0].Ready(ctx)
+	}
+	if err == nil {
+		res.ETag, res.Merged, res.first = dressed(f.etag, res.encoder), f.merged, time.Since(f.turn.began)
+		// Whoever has left holds nothing, also while its caller still tries to
+		// write to it.
+		res.leave = sync.OnceFunc(func() { s.flights.leave(f) })
+		res.unwatch = context.AfterFunc(ctx, res.leave)
+		return nil
+	}
+	s.flights.leave(f)
+	res.leave = nil
+	return err
+}
+
+func (f *flight) arrival(ctx context.Context) error {
+	select {
+	case <-f.ready:
+		return f.err
+	case <-ctx.Done():
+		return ended(ctx, "The request ended before its source was read.")
+	}
+}

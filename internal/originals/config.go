@@ -26,6 +26,9 @@ type Config struct {
 	IfError time.Duration
 	// Kept is how many originals are remembered without their bytes (10000).
 	Kept int
+	// Scope stands for all that decides what a reference means and whether
+	// it may be opened. What the disk has from another one is not used.
+	Scope string
 }
 
 func (c Config) withDefaults() Config {

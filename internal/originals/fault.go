@@ -5,7 +5,20 @@ import (
 	"errors"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 )
+
+// ErrChanged means that the origin has another version by now than the one
+// that was opened, whose bytes cannot be had any more. All that was decided by
+// Meta and Version must be decided anew: Open again, and only then close this
+// one, so that what was fetched already is found. Like every question, a new
+// Open can meet the same fate; bound the attempts. ErrChanged is the cause of
+// a *media.Error with words for a client, so errors.Is finds it.
+var ErrChanged = errors.New("source changed after it was opened")
+
+func changed() error {
+	return media.Wrap(media.CodeSourceFailed, ErrChanged, "The source changed while it was fetched.")
+}
 
 func tooLarge(limit int64) error {
 	return media.Errorf(media.CodeSourceTooLarge, "The source is larger than the limit of %d bytes.", limit)
@@ -18,6 +31,20 @@ func asSourceError(err error) error {
 		return coded
 	}
 	return media.Wrap(media.CodeSourceFailed, err, "The source could not be read.")
+}
+
+// isVerdict tells an origin's word about an original (that it is gone, or not
+// for us) from trouble on the way, its own or ours.
+func isVerdict(err error) bool {
+	var coded *media.Error
+	if !errors.As(err, &coded) || source.Unavailable(err) {
+		return false
+	}
+	switch coded.Code {
+	case media.CodeCancelled, media.CodeOverloaded, media.CodeTimeout:
+		return false
+	}
+	return true
 }
 
 // ended tells why a caller's waiting is over: by a cause of ours that has a

@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
 )
 
-// flow is a body on its way from the origin. It is opened and waits until
-// somebody wants the bytes; then a goroutine of its own reads them.
+// flow is a body on its way. Opened by a question it waits until somebody
+// wants the bytes; of what is only remembered, it is opened when somebody
+// does. From then on a goroutine of its own has it. It has a place among the
+// fetches until it ends.
 type flow struct {
-	object *source.Object
+	object *source.Object // opened, nothing read; nil when it is still to be opened
 	cancel context.CancelCauseFunc
 	begun  bool
-	done   chan struct{} // closed when the bytes are there, or err is set
+	done   chan struct{} // closed when the edition has its bytes, or err is set
 	err    error
 }
 
@@ -32,22 +35,110 @@ func (s *Store) giveUp(f *flow) {
 	s.rubbish = append(s.rubbish, func() { _ = f.object.Body.Close() })
 }
 
-// carry reads a body and hands it to all who hold the edition.
-func (s *Store) carry(f *flow, ed *edition) {
-	b, err := s.read(f.object)
+// fetch makes sure that the bytes of ed are on their way.
+func (s *Store) fetch(ed *edition, ref string) (*flow, error) {
+	f := ed.flow
+	switch {
+	case f != nil && f.begun:
+		return f, nil
+	case s.closed:
+		return nil, errStopping
+	case f != nil:
+		f.begun = true
+		s.work.Go(func() { s.carry(f, ed, f.object) })
+		return f, nil
+	case !ed.attached() || !ed.recognizable():
+		return nil, changed()
+	}
+	if err := s.takePlace(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(s.lasting)
+	f = &flow{cancel: cancel, begun: true, done: make(chan struct{})}
+	ed.flow = f
+	have := ed.meta
+	s.work.Go(func() { s.bring(ctx, f, ed, ref, have) })
+	return f, nil
+}
+
+// carry reads what a question has opened.
+func (s *Store) carry(f *flow, ed *edition, object *source.Object) {
+	b, err := s.read(object)
 	f.cancel(nil)
 	s.mu.Lock()
 	defer s.unlock()
-	defer close(f.done)
+	s.arrive(f, ed, b, err)
+}
+
+// bring fetches what is only remembered, from the disk or from its origin,
+// which may have something else by now.
+func (s *Store) bring(ctx context.Context, f *flow, ed *edition, ref string, have source.Meta) {
+	if b := s.reload(ed.of.key, have); b != nil {
+		f.cancel(nil)
+		s.mu.Lock()
+		defer s.unlock()
+		ed.saved = true
+		s.arrive(f, ed, b, nil)
+		return
+	}
+	sent := time.Now()
+	object, err := s.inquire(ctx, ref, source.Meta{})
+	s.mu.Lock()
+	if err != nil || !sameVersion(object.Meta, have) {
+		defer s.unlock()
+		s.miss(f, ed, object, err, sent)
+		return
+	}
+	if ed.flow == f && ed.at.Before(sent) {
+		ed.meta, ed.at = object.Meta, sent
+	}
+	s.unlock()
+	s.carry(f, ed, object)
+}
+
+// miss ends a flow that cannot bring the bytes of its edition. What the
+// origin has instead becomes the current edition, and stays at least for as
+// long as somebody holds the old one, so that opening again finds it.
+func (s *Store) miss(f *flow, ed *edition, object *source.Object, err error, sent time.Time) {
+	if err != nil {
+		f.cancel(nil)
+		s.disown(ed, err)
+		s.arrive(f, ed, nil, err)
+		return
+	}
+	s.counts.Changed++
+	other := &flow{object: object, cancel: f.cancel}
+	if ed.flow == f && ed.attached() {
+		ed.next = s.publish(ed.of, other, sent, true)
+		s.hold(ed.next)
+		s.fetches++ // the place of other; arrive gives back that of f
+	} else {
+		other.begun = false
+		s.fetches++
+		s.giveUp(other)
+	}
+	s.arrive(f, ed, nil, changed())
+}
+
+// arrive ends a flow: its edition has the bytes from here on, or its waiters
+// learn why not.
+func (s *Store) arrive(f *flow, ed *edition, b *body, err error) {
 	s.fetches--
 	f.err = err
+	defer close(f.done)
+	if ed.flow != f { // all holders have left
+		if b != nil {
+			s.rubbish = append(s.rubbish, b.release)
+		}
+		return
+	}
+	ed.flow, ed.body = nil, b
 	switch {
-	case ed.flow != f && b != nil: // all holders have left
-		s.rubbish = append(s.rubbish, b.release)
-	case ed.flow == f && b == nil:
-		ed.flow, ed.failed = nil, f
-	case ed.flow == f:
-		ed.flow, ed.body = nil, b
+	case b != nil:
+		s.keep(ed)
+		s.enqueue(ed)
+	case ed.attached() && !ed.recognizable():
+		s.detach(ed.of)
 	}
 }
 
@@ -65,7 +156,7 @@ func (s *Store) read(object *source.Object) (*body, error) {
 	err = sp.Finish(err)
 	var b *body
 	if err == nil {
-		b, err = newSpoolBody(sp)
+		b, err = spooled(sp)
 	}
 	if err == nil {
 		return b, nil

@@ -2,40 +2,43 @@ package originals
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"os"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/source"
 )
 
-// ErrChanged means that the origin has another version by now than the one
-// that was opened, and that the bytes of the opened one cannot be had any
-// more. Whatever was decided by Meta and Version must be decided anew: Open
-// again, then close this one (in this order, the new version's fetch, which
-// is under way already, is shared). It is the cause of a *media.Error, so
-// errors.Is finds it.
-var ErrChanged = errors.New("source changed after it was opened")
-
 // Original is a share in an original: its headers now, its bytes after Load.
-// Its methods are safe for concurrent use until Close.
+// Its methods are safe for concurrent use.
 type Original struct {
-	store  *Store
-	ed     *edition
-	meta   source.Meta
-	stale  bool
-	bytes  []byte // guarded by store.mu
-	closed bool   // guarded by store.mu
+	store *Store
+	ed    *edition
+	ref   string
+	meta  source.Meta
+	stale bool
+
+	// Guarded by store.mu.
+	bytes  []byte
+	fault  error // what Load gave; it does not change its mind
+	closed bool
 }
 
-// handle makes a share. The caller holds mu.
-func (s *Store) handle(ed *edition) *Original {
+// handle makes a share of ed as of now.
+func (s *Store) handle(ed *edition, ref string, stale bool, now time.Time) *Original {
 	s.hold(ed)
-	return &Original{store: s, ed: ed, meta: ed.meta}
+	if stale {
+		s.counts.Stale++
+	}
+	return &Original{store: s, ed: ed, ref: ref, meta: aged(ed.meta, max(now.Sub(ed.at), 0)), stale: stale}
 }
 
-// Meta is what is known before the bytes.
+// Meta is what is known before the bytes. Its times of reuse are as of now
+// and not as of when the origin was asked.
 func (o *Original) Meta() source.Meta { return o.meta }
 
-// Stale tells that the original is used beyond its freshness.
+// Stale tells that the original is used beyond its freshness, while its
+// origin is asked or because it cannot be.
 func (o *Original) Stale() bool { return o.stale }
 
 // Version tells one state of the original from the next: the origin's own
@@ -51,6 +54,9 @@ func (o *Original) Version(ctx context.Context) (string, error) {
 	o.store.mu.Lock()
 	b := o.ed.body
 	o.store.mu.Unlock()
+	if b == nil {
+		return "", errClosed()
+	}
 	return b.hash(), nil
 }
 
@@ -58,43 +64,50 @@ func (o *Original) Version(ctx context.Context) (string, error) {
 // download; ctx ends only the waiting of this caller. Errors are *media.Error;
 // see ErrChanged.
 func (o *Original) Load(ctx context.Context) error {
-	f := o.flow()
+	f, err := o.flow()
 	if f == nil {
-		return nil
+		return err
 	}
 	select {
 	case <-f.done:
 	case <-ctx.Done():
 		return ended(ctx)
 	}
-	if f.err != nil {
-		return f.err
-	}
 	o.store.mu.Lock()
 	defer o.store.mu.Unlock()
+	switch {
+	case o.closed:
+		return errClosed()
+	case f.err != nil:
+		o.fault = f.err
+		return f.err
+	}
 	o.bytes = o.ed.body.bytes
 	return nil
 }
 
-// flow is what to wait for, or nil when the bytes are there.
-func (o *Original) flow() *flow {
+// flow is what to wait for. There is nothing to wait for when the bytes are
+// there, or cannot come.
+func (o *Original) flow() (*flow, error) {
 	s := o.store
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o.ed.body != nil {
+	defer s.unlock()
+	switch {
+	case o.closed:
+		return nil, errClosed()
+	case o.fault != nil:
+		return nil, o.fault
+	case o.ed.body != nil:
 		o.bytes = o.ed.body.bytes
-		return nil
+		s.keep(o.ed)
+		return nil, nil
 	}
-	if o.ed.failed != nil {
-		return o.ed.failed
-	}
-	f := o.ed.flow
-	if !f.begun {
-		f.begun = true
-		go s.carry(f, o.ed)
-	}
-	return f
+	f, err := s.fetch(o.ed, o.ref)
+	o.fault = err
+	return f, err
 }
+
+func errClosed() error { return fmt.Errorf("load source: %w", os.ErrClosed) }
 
 // Bytes are the whole original after Load, nil before. They are shared: they
 // must not be changed, and not be touched after Close.
@@ -104,12 +117,16 @@ func (o *Original) Bytes() []byte {
 	return o.bytes
 }
 
-// Retain gives another share of the same state, to be closed on its own.
+// Retain gives another share of the same state, to be closed on its own. It
+// must not come after Close.
 func (o *Original) Retain() *Original {
 	o.store.mu.Lock()
 	defer o.store.mu.Unlock()
-	o.store.hold(o.ed)
-	return &Original{store: o.store, ed: o.ed, meta: o.meta, stale: o.stale, bytes: o.bytes}
+	other := *o
+	if !o.closed {
+		o.store.hold(o.ed)
+	}
+	return &other
 }
 
 // Close gives the share back; what is still being fetched ends with the last

@@ -3,70 +3,156 @@ package originals
 import (
 	"context"
 	"errors"
+	"time"
 
-	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 )
 
-// question is one request for an original's headers and those who wait for
-// its answer.
+// question is one request about an original and those who wait for its
+// answer. It uses its entry until its goroutine ends.
 type question struct {
 	of      *entry
 	ref     string
+	base    *edition    // what is known already, held; nil when nothing is
+	have    source.Meta // of base
 	cancel  context.CancelCauseFunc
 	waiters int
-	done    chan struct{} // closed when answer or err is set
-	answer  *edition      // held by the question until its last waiter took it
-	err     error
+	// forgotten means that nobody may come to know the answer but those who
+	// wait already: they have left, or all known before was purged.
+	forgotten bool
+
+	done   chan struct{} // closed once answer or err is set
+	answer *edition      // held for as long as there are waiters
+	stale  bool          // the origin is unavailable, and answer is old
+	err    error
 }
 
 // errAbandoned ends what nobody waits for.
 var errAbandoned = errors.New("nobody wants the source any more")
 
-// begin asks about ref. The request outlives ctx, whose values it has.
-func (s *Store) begin(ctx context.Context, e *entry, ref string) (*question, error) {
-	if s.fetches >= s.cfg.Fetches {
-		return nil, media.Errorf(media.CodeOverloaded, "The server is busy: %d sources are being read already.", s.fetches)
+// begin asks about ref, on a context of its own.
+func (s *Store) begin(e *entry, ref string) (*question, error) {
+	if err := s.takePlace(); err != nil {
+		return nil, err
 	}
-	s.fetches++
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	q := &question{of: e, ref: ref, cancel: cancel, done: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(s.lasting)
+	q := &question{of: e, ref: ref, base: e.current, cancel: cancel, done: make(chan struct{})}
+	if q.base != nil {
+		s.hold(q.base)
+		q.have = q.base.meta
+	}
 	e.asking = q
 	e.users++
-	go s.ask(own, q)
+	s.work.Go(func() { s.ask(ctx, q) })
 	return q, nil
 }
 
+// ask looks on the disk when memory had nothing, and then asks the origin.
 func (s *Store) ask(ctx context.Context, q *question) {
-	object, err := s.guarded(ctx, func(ctx context.Context) (*source.Object, error) { return s.opener.Open(ctx, q.ref) })
-	if err == nil && object.Size > s.cfg.SourceBytes {
-		err = errors.Join(tooLarge(s.cfg.SourceBytes), object.Body.Close())
-	}
-	s.mu.Lock()
-	defer s.unlock()
-	defer close(q.done)
-	defer s.leave(q.of)
-	if q.of.asking == q {
-		q.of.asking = nil
-	}
-	if err != nil {
-		s.fetches--
-		q.cancel(nil)
-		q.err = asSourceError(err)
+	if q.base == nil && s.recall(q) {
 		return
 	}
-	q.answer = s.publish(q, object)
-	if q.waiters == 0 {
-		s.drop(q.answer)
+	sent := time.Now()
+	object, err := s.inquire(ctx, q.ref, q.have)
+	now := time.Now()
+	s.mu.Lock()
+	defer s.unlock()
+	s.resolve(q, object, err, sent, now)
+	s.close(q)
+}
+
+// inquire asks the origin, on condition that have is outdated where that can
+// be told. What may be cut is no base for a condition. Errors have a code.
+func (s *Store) inquire(ctx context.Context, ref string, have source.Meta) (*source.Object, error) {
+	object, err := s.guarded(ctx, func(ctx context.Context) (*source.Object, error) {
+		conditional, ok := s.opener.(source.Conditional)
+		if ok && have.Validator() != "" && !have.OpenEnded {
+			return conditional.OpenIf(ctx, ref, have)
+		}
+		return s.opener.Open(ctx, ref)
+	})
+	if err == nil && !object.Unchanged && object.Size > s.cfg.SourceBytes {
+		err = errors.Join(tooLarge(s.cfg.SourceBytes), object.Body.Close())
+	}
+	if err != nil {
+		return nil, asSourceError(err)
+	}
+	return object, nil
+}
+
+// resolve makes the origin's word the answer.
+func (s *Store) resolve(q *question, object *source.Object, err error, sent, now time.Time) {
+	if q.base != nil {
+		s.counts.Revalidated++
+	}
+	if err == nil && !object.Unchanged {
+		q.answer = s.publish(q.of, &flow{object: object, cancel: q.cancel}, sent, !q.forgotten)
+		s.hold(q.answer)
+		return
+	}
+	s.fetches--
+	q.cancel(nil)
+	switch {
+	case err == nil:
+		s.renew(q.base, object.Meta, sent)
+		q.answer = q.base
+	case source.Unavailable(err) && !q.forgotten && q.base != nil && s.cfg.helpsOut(q.base.meta, q.base.at, now):
+		q.answer, q.stale = q.base, true
+		q.of.pause = now.Add(rest)
+	default:
+		q.err = err
+		s.disown(q.base, err)
+		return
+	}
+	s.hold(q.answer)
+}
+
+// publish makes an edition of an opened object, which is the current one from
+// here on unless nobody may know of it.
+func (s *Store) publish(e *entry, f *flow, sent time.Time, known bool) *edition {
+	f.done = make(chan struct{})
+	ed := &edition{of: e, meta: f.object.Meta, at: sent, flow: f}
+	if known && !s.closed {
+		s.attach(ed)
+	}
+	return ed
+}
+
+// renew notes that the origin has vouched for an edition again.
+func (s *Store) renew(ed *edition, meta source.Meta, sent time.Time) {
+	s.counts.Unchanged++
+	if sent.Before(ed.at) {
+		return // somebody has asked later, and knows already
+	}
+	ed.meta, ed.at = meta, sent
+	if !s.cfg.mayKeep(meta) {
+		s.unsave(ed)
+		s.unkeep(ed)
 	}
 }
 
-// publish makes an edition of an opened object; the question holds it.
-func (s *Store) publish(q *question, object *source.Object) *edition {
-	ed := &edition{of: q.of, ref: q.ref, meta: object.Meta}
-	ed.flow = &flow{object: object, cancel: q.cancel, done: make(chan struct{})}
-	s.hold(ed)
-	return ed
+// disown forgets an edition of which the origin says, in whatever words, that
+// it is not there any more. Trouble on the way says nothing about it.
+func (s *Store) disown(ed *edition, err error) {
+	if ed != nil && ed.attached() && isVerdict(err) {
+		s.unsave(ed)
+		s.detach(ed.of)
+	}
+}
+
+// close tells the waiters and ends the question.
+func (s *Store) close(q *question) {
+	if q.of.asking == q {
+		q.of.asking = nil
+	}
+	if q.answer != nil && q.waiters == 0 {
+		s.drop(q.answer)
+	}
+	if q.base != nil {
+		s.drop(q.base)
+	}
+	close(q.done)
+	s.leave(q.of)
 }
 
 // await waits for the answer as one of the question's waiters.
@@ -75,6 +161,7 @@ func (s *Store) await(ctx context.Context, q *question) (*Original, error) {
 	case <-q.done:
 	case <-ctx.Done():
 	}
+	now := time.Now()
 	s.mu.Lock()
 	defer s.unlock()
 	q.waiters--
@@ -87,7 +174,7 @@ func (s *Store) await(ctx context.Context, q *question) (*Original, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	o := s.handle(q.answer)
+	o := s.handle(q.answer, q.ref, q.stale, now)
 	if q.waiters == 0 {
 		s.drop(q.answer)
 	}
@@ -99,6 +186,7 @@ func (s *Store) abandon(q *question) {
 	if q.waiters > 0 {
 		return
 	}
+	q.forgotten = true
 	if q.of.asking == q {
 		q.of.asking = nil
 	}

@@ -1,20 +1,18 @@
 package originals
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
+	"github.com/spillway-media/spillway/internal/cache"
+	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
 )
-
-// Disk keeps bodies over a restart.
-type Disk interface {
-	Put(key, group string, meta []byte, parts ...[]byte) error
-	Delete(key string)
-}
 
 // Store is where originals are opened. Its methods are safe for concurrent
 // use.
@@ -22,78 +20,135 @@ type Store struct {
 	cfg    Config
 	opener source.Opener
 	spools *spool.Pool
-	disk   Disk // nil without one
+	disk   *cache.Disk // nil without one
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	entries map[string]*entry
-	fetches int      // questions and bodies under way
-	rubbish []func() // what to give back once mu is free
-	counts  Stats
+	lasting context.Context //nolint:containedctx // what fetches run on: they belong to the store and not to a caller
+	halt    context.CancelCauseFunc
+	work    sync.WaitGroup // every goroutine but Run's own
+	wake    chan struct{}  // holds one when there is something to write
+
+	mu        sync.Mutex
+	entries   map[string]*entry
+	idle      list.List // of *entry, most recently used first
+	idleBytes int64
+	bodies    list.List // of *edition whose bytes are kept, most recently used first
+	keptBytes int64
+	fetches   int        // questions and bodies under way
+	behind    int        // questions in the background
+	unsaved   []*edition // pinned, to be written to disk
+	waiting   int64      // bytes of those
+	running   bool       // Run is there to do what happens in the background
+	closed    bool       // Run has ended
+	rubbish   []func()   // what to give back once mu is free
+	counts    Stats
 }
 
-// New checks cfg; it starts nothing and asks nobody.
-func New(cfg Config, opener source.Opener, spools *spool.Pool, disk Disk, log *slog.Logger) (*Store, error) {
+// New checks cfg; it starts nothing and asks nobody. Without a Run the store
+// works, but for all that happens in the background. disk may be nil.
+func New(cfg Config, opener source.Opener, spools *spool.Pool, disk *cache.Disk, log *slog.Logger) (*Store, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("check originals settings: %w", err)
 	}
-	return &Store{
+	s := &Store{
 		cfg: cfg.withDefaults(), opener: opener, spools: spools, disk: disk, log: log,
-		entries: make(map[string]*entry),
-	}, nil
+		entries: make(map[string]*entry), wake: make(chan struct{}, 1),
+	}
+	s.lasting, s.halt = context.WithCancelCause(context.Background())
+	return s, nil
 }
 
-// Open gives the original that ref names once its headers are known. Those
-// who come while the origin is being asked wait for the same answer. The
-// caller closes what it gets. Errors are *media.Error.
+// errStopping refuses and ends everything once Run has ended.
+var errStopping = media.Errorf(media.CodeOverloaded, "The server is stopping.")
+
+// Open gives the original that ref names once its headers are known: from
+// memory while they are fresh, else from its origin, which those who come
+// meanwhile ask together. ctx ends the waiting of this caller only. The caller
+// closes what it gets. Errors are *media.Error.
 func (s *Store) Open(ctx context.Context, ref string) (*Original, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	q, err := s.join(ctx, ref)
-	if err != nil {
+	got, err := s.start(ref)
+	switch {
+	case err != nil:
 		return nil, err
+	case got.original != nil:
+		return got.original, nil
+	case got.file != nil:
+		return s.look(ref, got.file)
 	}
-	return s.await(ctx, q)
+	return s.await(ctx, got.question)
 }
 
-// join takes a place among those who wait for the question about ref, which
-// it asks when nobody has.
-func (s *Store) join(ctx context.Context, ref string) (*question, error) {
+// begun is how an Open goes on: one of the three is set.
+type begun struct {
+	original *Original // nothing is left to do
+	question *question // to be waited for; the caller is one of its waiters
+	file     *edition  // to be looked at; the caller holds it
+}
+
+// start decides whether what is known of ref will do. It waits for nothing.
+func (s *Store) start(ref string) (begun, error) {
+	now := time.Now()
 	s.mu.Lock()
 	defer s.unlock()
+	if s.closed {
+		return begun{}, errStopping
+	}
 	s.counts.Opens++
-	e := s.enter(ref)
+	e := s.enter(cache.Group(ref))
 	defer s.leave(e)
-	q := e.asking
-	if q == nil {
-		var err error
-		if q, err = s.begin(ctx, e, ref); err != nil {
-			return nil, err
+	if ed := e.current; ed != nil && ed.recognizable() {
+		switch s.cfg.judge(ed.meta, ed.at, now) {
+		case useNow:
+			s.counts.Fresh++
+			return begun{original: s.handle(ed, ref, false, now)}, nil
+		case useBehind:
+			if s.running {
+				s.askBehind(e, ref, now)
+				return begun{original: s.handle(ed, ref, true, now)}, nil
+			}
+		case askFirst:
+			if now.Before(e.pause) && s.cfg.helpsOut(ed.meta, ed.at, now) {
+				return begun{original: s.handle(ed, ref, true, now)}, nil
+			}
 		}
-	} else {
+		if ed.meta.Kind == source.KindFile && e.asking == nil {
+			return s.startLook(ed)
+		}
+	}
+	return s.join(e, ref)
+}
+
+// join makes the caller one of those who wait for the question about e, which
+// it asks when nobody has. An answer that comes after a caller has come is
+// good enough for it, whenever the question was sent.
+func (s *Store) join(e *entry, ref string) (begun, error) {
+	q := e.asking
+	if q != nil {
 		s.counts.Joined++
+	} else {
+		var err error
+		if q, err = s.begin(e, ref); err != nil {
+			return begun{}, err
+		}
 	}
 	q.waiters++
-	return q, nil
+	return begun{question: q}, nil
 }
 
-// Run does what happens in the background until ctx ends.
-func (s *Store) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
-
-// Purge forgets the originals of a group, or all with "". Who holds one goes
-// on with it.
-func (s *Store) Purge(group string) {
-	s.mu.Lock()
-	defer s.unlock()
-	for _, e := range s.entries {
-		if group == "" || e.key == group {
-			e.asking = nil
-		}
+// takePlace takes a place among the fetches. Nobody waits for one, so that
+// who holds one original and wants another can never be stuck.
+func (s *Store) takePlace() error {
+	switch {
+	case s.closed:
+		return errStopping
+	case s.fetches >= s.cfg.Fetches:
+		return media.Errorf(media.CodeOverloaded, "The server is busy: %d sources are being read already.", s.fetches)
 	}
+	s.fetches++
+	return nil
 }
 
 // unlock frees mu and then gives back what took its leave meanwhile: closing
@@ -105,22 +160,4 @@ func (s *Store) unlock() {
 	for _, give := range rubbish {
 		give()
 	}
-}
-
-// Stats is a moment's reading of a Store.
-type Stats struct {
-	// Opens counts calls of Open, Joined those that waited for a question
-	// which somebody else had asked.
-	Opens, Joined uint64
-	// Fetches are the questions and bodies under way.
-	Fetches int
-}
-
-// Stats reads the counters.
-func (s *Store) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.counts
-	out.Fetches = s.fetches
-	return out
 }

@@ -64,7 +64,9 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 	config.QueueWait, config.OverloadWait, config.OverloadAfter = c.QueueWait, c.OverloadWait, c.OverloadAfter
 	config.ReduceAfter = c.ReduceEffort
 	config.Scale = scale(c.Scaling)
-	config.Originals.Fetches = c.SourceFetches
+	// Whoever waits for a place at its origin counts here, too; the bounds of
+	// what is really fetched are the origins'.
+	config.Originals.Fetches = 8 * c.SourceFetches
 	config.MemoryBudget = c.MemoryBudget.Of(memory)
 	config.CacheMemory = int64(c.CacheMemory)
 	build := ReadBuild()

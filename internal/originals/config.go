@@ -10,7 +10,9 @@ import (
 type Config struct {
 	// SourceBytes bounds one original (64 MiB).
 	SourceBytes int64
-	// Fetches is how many originals are on their way at once (256).
+	// Fetches is how many originals are on their way at once, those that wait
+	// for their turn at their origin included (4096). It is a fuse: places and
+	// lines by origin are the opener's.
 	Fetches int
 	// Memory bounds the bodies that are kept after use (none).
 	Memory int64
@@ -36,7 +38,7 @@ func (c Config) withDefaults() Config {
 		c.SourceBytes = 64 << 20
 	}
 	if c.Fetches == 0 {
-		c.Fetches = 256
+		c.Fetches = 4096
 	}
 	if c.Kept == 0 {
 		c.Kept = 10000

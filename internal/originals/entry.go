@@ -25,13 +25,12 @@ type edition struct {
 	of      *entry
 	meta    source.Meta
 	at      time.Time // when its origin was last asked and vouched for it
-	holders int       // handles, questions about it or answered by it, editions it followed
+	holders int       // handles, questions about it or answered by it
 	pins    int       // writers that read its body
 	flow    *flow     // its bytes on their way; nil before and after
 	body    *body     // its bytes, once they are there
 	kept    *list.Element
-	saved   bool     // the disk has, or will have, its bytes
-	next    *edition // what its origin had instead; held until nobody holds this one
+	saved   bool // the disk has, or will have, its bytes
 }
 
 // enter finds or makes the entry of key and takes a use of it.
@@ -134,10 +133,6 @@ func (s *Store) drop(ed *edition) {
 		if ed.flow != nil {
 			s.giveUp(ed.flow)
 			ed.flow = nil
-		}
-		if next := ed.next; next != nil {
-			ed.next = nil
-			s.drop(next)
 		}
 		s.release(ed)
 	}

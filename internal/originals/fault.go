@@ -10,10 +10,9 @@ import (
 
 // ErrChanged means that the origin has another version by now than the one
 // that was opened, whose bytes cannot be had any more. All that was decided by
-// Meta and Version must be decided anew: Open again, and only then close this
-// one, so that what was fetched already is found. Like every question, a new
-// Open can meet the same fate; bound the attempts. ErrChanged is the cause of
-// a *media.Error with words for a client, so errors.Is finds it.
+// Meta and Version must be decided anew: close, and Open again, which finds the
+// other version on its way. That one can meet the same fate, so bound the
+// attempts. ErrChanged is the cause of a *media.Error with words for a client.
 var ErrChanged = errors.New("source changed after it was opened")
 
 func changed() error {

@@ -83,41 +83,45 @@ func (s *Store) bring(ctx context.Context, f *flow, ed *edition, ref string, hav
 	}
 	sent := time.Now()
 	object, err := s.inquire(ctx, ref, source.Meta{})
-	s.mu.Lock()
-	if err != nil || !sameVersion(object.Meta, have) {
-		defer s.unlock()
-		s.miss(f, ed, object, err, sent)
-		return
-	}
-	if ed.flow == f && ed.at.Before(sent) {
-		ed.meta, ed.at = object.Meta, sent
-	}
-	s.unlock()
-	s.carry(f, ed, object)
-}
-
-// miss ends a flow that cannot bring the bytes of its edition. What the
-// origin has instead becomes the current edition, and stays at least for as
-// long as somebody holds the old one, so that opening again finds it.
-func (s *Store) miss(f *flow, ed *edition, object *source.Object, err error, sent time.Time) {
-	if err != nil {
+	switch {
+	case err != nil:
 		f.cancel(nil)
+		s.mu.Lock()
+		defer s.unlock()
 		s.disown(ed, err)
 		s.arrive(f, ed, nil, err)
-		return
+	case sameVersion(object.Meta, have):
+		s.mu.Lock()
+		if ed.flow == f && ed.at.Before(sent) {
+			ed.meta, ed.at = object.Meta, sent
+		}
+		s.mu.Unlock()
+		s.carry(f, ed, object)
+	default:
+		s.bringOther(f, ed, object, sent)
 	}
+}
+
+// bringOther makes what the origin has instead the current edition, and reads
+// it on the spot: those who wanted the old one will want it when they open
+// again, and must not meet a third version because nobody held this one.
+func (s *Store) bringOther(f *flow, ed *edition, object *source.Object, sent time.Time) {
+	s.mu.Lock()
 	s.counts.Changed++
-	other := &flow{object: object, cancel: f.cancel}
-	if ed.flow == f && ed.attached() {
-		ed.next = s.publish(ed.of, other, sent, true)
-		s.hold(ed.next)
-		s.fetches++ // the place of other; arrive gives back that of f
-	} else {
-		other.begun = false
-		s.fetches++
-		s.giveUp(other)
-	}
+	s.fetches++ // for other; f gives its own back
+	other := &flow{object: object, cancel: f.cancel, begun: true}
+	fresh := s.publish(ed.of, other, sent, ed.flow == f && ed.attached())
+	s.hold(fresh)
+	wanted := fresh.attached()
 	s.arrive(f, ed, nil, changed())
+	s.unlock()
+	if !wanted {
+		f.cancel(errAbandoned)
+	}
+	s.carry(other, fresh, object)
+	s.mu.Lock()
+	defer s.unlock()
+	s.drop(fresh)
 }
 
 // arrive ends a flow: its edition has the bytes from here on, or its waiters

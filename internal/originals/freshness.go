@@ -69,8 +69,10 @@ func (c Config) mayKeep(m source.Meta) bool {
 	return !m.Life.NoStore && !m.OpenEnded && (m.Validator() != "" || c.freshFor(m) > 0)
 }
 
-// aged is m for somebody who gets it later than its origin said it.
+// aged is m for somebody who gets it later than its origin said it, in whole
+// seconds, as caches count.
 func aged(m source.Meta, by time.Duration) source.Meta {
+	by = max(by, 0).Truncate(time.Second)
 	if m.MaxAge > 0 {
 		m.MaxAge = max(m.MaxAge-by, 0)
 	}

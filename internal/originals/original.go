@@ -30,7 +30,7 @@ func (s *Store) handle(ed *edition, ref string, stale bool, now time.Time) *Orig
 	if stale {
 		s.counts.Stale++
 	}
-	return &Original{store: s, ed: ed, ref: ref, meta: aged(ed.meta, max(now.Sub(ed.at), 0)), stale: stale}
+	return &Original{store: s, ed: ed, ref: ref, meta: aged(ed.meta, now.Sub(ed.at)), stale: stale}
 }
 
 // Meta is what is known before the bytes. Its times of reuse are as of now

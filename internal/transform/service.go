@@ -61,11 +61,7 @@ func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, s
 		return nil, fmt.Errorf("make workers: %w", err)
 	}
 	cfg.Originals.SourceBytes = cfg.Limits.SourceBytes
-	var kept originals.Disk
-	if stores.Sources != nil {
-		kept = stores.Sources
-	}
-	if s.originals, err = originals.New(cfg.Originals, sources, spools, kept, log); err != nil {
+	if s.originals, err = originals.New(cfg.Originals, sources, spools, stores.Sources, log); err != nil {
 		return nil, fmt.Errorf("make originals: %w", err)
 	}
 	return s, nil

@@ -188,8 +188,8 @@ func (b *bench) mustBeEmpty(t *testing.T) {
 	if err := b.Shutdown(ctx); err != nil {
 		t.Errorf("shut down: %v", err)
 	}
-	if s := b.spools.Stats(); s.Open != 0 {
-		t.Errorf("%d spools are still open", s.Open)
+	if open, kept := b.spools.Stats().Open, b.Stats().Originals.KeptBodies; open != kept {
+		t.Errorf("%d spools are still open, and %d originals are kept", open, kept)
 	}
 	if b.source.open != 0 {
 		t.Errorf("%d source bodies are still open", b.source.open)

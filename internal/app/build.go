@@ -150,7 +150,7 @@ func edgeConfig(c settings.Config) (httpapi.Config, error) {
 	config.Keys, config.Presets, config.PresetsOnly = keys, c.Presets, c.PresetsOnly
 	config.MaxAge, config.ErrorMaxAge, config.HonourOrigin = c.CacheMaxAge, c.ErrorMaxAge, c.HonourOriginCache
 	config.ClientHints, config.AllowOrigin = c.ClientHints, c.CORSOrigin
-	config.StallTimeout = c.StallTimeout
+	config.StallTimeout, config.MinWriteRate = c.StallTimeout, int64(c.MinWriteRate)
 	return config, nil
 }
 

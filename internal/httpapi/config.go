@@ -46,6 +46,10 @@ type Config struct {
 	AllowOrigin string
 	// StallTimeout ends an answer whose client takes no byte for so long (30 s).
 	StallTimeout time.Duration
+	// MinWriteRate is how many bytes a second a client takes at least, over
+	// its whole answer; what it does not take lies in memory or on disk. 0
+	// waits for any client that does not stall (2 KiB).
+	MinWriteRate int64
 
 	// MetricsOnPublic serves /metrics on the public handler too (false).
 	MetricsOnPublic bool
@@ -82,7 +86,7 @@ type EngineStats struct {
 func DefaultConfig() Config {
 	return Config{
 		Limits: media.DefaultLimits(), MaxURL: 8192, MaxAge: 24 * time.Hour,
-		AllowOrigin: "*", StallTimeout: 30 * time.Second,
+		AllowOrigin: "*", StallTimeout: 30 * time.Second, MinWriteRate: 2 << 10,
 		Now: time.Now,
 	}
 }
@@ -102,6 +106,9 @@ func (c Config) Validate() error {
 	checkSpan("cache-max-age", c.MaxAge, 0, 10*365*24*time.Hour)
 	checkSpan("error-max-age", c.ErrorMaxAge, 0, time.Hour)
 	checkSpan("stall-timeout", c.StallTimeout, time.Second, time.Hour)
+	if c.MinWriteRate < 0 || c.MinWriteRate > 1<<30 {
+		fault("min-write-rate: %d is not within 0 to 1073741824 bytes a second", c.MinWriteRate)
+	}
 	for i, key := range c.Keys {
 		if len(key) < 16 {
 			fault("signature-keys: key %d has %d bytes, at least 16 are needed", i+1, len(key))

@@ -55,7 +55,7 @@ func (s *Server) handle(route string, h handler) http.Handler {
 // begin opens an exchange.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, route string) *exchange {
 	x := &exchange{
-		w:     newRecorder(w, s.cfg.StallTimeout, s.cfg.Now),
+		w:     newRecorder(w, patience{s.cfg.StallTimeout, s.cfg.MinWriteRate}, s.cfg.Now),
 		id:    requestID(r.Header.Get("X-Request-Id")),
 		route: route,
 		began: s.cfg.Now(),

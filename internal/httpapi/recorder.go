@@ -13,19 +13,38 @@ import (
 type recorder struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	stall   time.Duration
-	now     func() time.Time
+	patience
+	now func() time.Time
 
-	status int // 0 until the header went out
-	bytes  int64
+	status  int // 0 until the header went out
+	bytes   int64
+	began   time.Time     // when the first byte went out; zero until then
+	blocked time.Duration // how long the client has been waited for
+}
+
+// patience is how slow a client may be: it takes something within a stall
+// period, and over the whole answer so many bytes a second (0: any number).
+type patience struct {
+	stall time.Duration
+	rate  int64
+}
+
+// left is how much longer a client may be waited for that has taken so many
+// bytes and kept us waiting for so long already.
+func (p patience) left(bytes int64, blocked time.Duration) time.Duration {
+	if p.rate == 0 {
+		return p.stall
+	}
+	earned := time.Duration(float64(bytes) / float64(p.rate) * float64(time.Second))
+	return min(p.stall, max(p.stall+earned-blocked, 0))
 }
 
 // writeStep bounds what one stall period has to move, so that a slow client
 // is told from one that stands still.
 const writeStep = 64 << 10
 
-func newRecorder(w http.ResponseWriter, stall time.Duration, now func() time.Time) *recorder {
-	rec := &recorder{ResponseWriter: w, control: http.NewResponseController(w), stall: stall, now: now}
+func newRecorder(w http.ResponseWriter, p patience, now func() time.Time) *recorder {
+	rec := &recorder{ResponseWriter: w, control: http.NewResponseController(w), patience: p, now: now}
 	// A connection may still have the deadline of its last answer. Writers
 	// that have no deadlines say so, and need none.
 	_ = rec.control.SetWriteDeadline(time.Time{})
@@ -52,10 +71,11 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
 		step := p[:min(len(p), writeStep)]
-		rec.arm()
+		began := rec.arm()
 		n, err := rec.ResponseWriter.Write(step)
 		written += n
 		rec.bytes += int64(n)
+		rec.blocked += rec.now().Sub(began)
 		if err != nil {
 			return written, media.Wrap(media.CodeCancelled, err, "the client stopped taking the answer")
 		}
@@ -64,15 +84,24 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// arm gives the client until the end of a stall period from now.
-func (rec *recorder) arm() { _ = rec.control.SetWriteDeadline(rec.now().Add(rec.stall)) }
+// arm gives the client as long from now as it may still take.
+func (rec *recorder) arm() (now time.Time) {
+	now = rec.now()
+	if rec.began.IsZero() {
+		rec.began = now
+	}
+	_ = rec.control.SetWriteDeadline(now.Add(rec.left(rec.bytes, rec.blocked)))
+	return now
+}
 
 // flush sends what is buffered; a writer that cannot has nothing buffered.
 // Until the next write the client owes nothing: the encoder may take its time,
 // and a deadline that passes meanwhile would end an HTTP/2 stream.
 func (rec *recorder) flush() {
+	began := rec.now()
 	_ = rec.control.Flush()
 	_ = rec.control.SetWriteDeadline(time.Time{})
+	rec.blocked += rec.now().Sub(began)
 }
 
 // flushing sends every write on at once: bytes leave as the encoder makes them.

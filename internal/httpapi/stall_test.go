@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -107,6 +108,92 @@ func TestAnEncoderMayPauseForLongerThanAClient(t *testing.T) {
 		defer res.Body.Close()
 		if text, err := io.ReadAll(res.Body); err != nil || string(text) != "piecepiecepiece" || res.ProtoMajor != 2 {
 			t.Errorf("got %q over %s, %v", text, res.Proto, err)
+		}
+	})
+}
+
+// reading is a client that takes so many bytes a second, and how long it was
+// served.
+func reading(t *testing.T, b *bench, rate int) (taken int64, served time.Duration, err error) {
+	t.Helper()
+	client := serveOne(t, &http.Server{Handler: b.public})
+	io.WriteString(client, "GET /assets/a.jpg?format=png HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	began, piece := time.Now(), make([]byte, rate)
+	for {
+		<-time.After(time.Second)
+		n, err := io.ReadFull(client, piece)
+		if taken += int64(n); err != nil {
+			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return taken, time.Since(began), err
+		}
+	}
+}
+
+// What a client does not take lies in memory or on disk, so nobody may make it
+// lie there for hours by taking a little of it now and then.
+func TestAClientHasToTakeSoManyBytesASecond(t *testing.T) {
+	const size = 2 << 20
+	for name, c := range map[string]struct {
+		rate  int
+		least int64
+		whole bool
+	}{
+		"half the rate":             {2 << 10, 4 << 10, false},
+		"twice the rate":            {8 << 10, 4 << 10, true},
+		"half the rate, none asked": {2 << 10, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(s *settings) { s.http.StallTimeout, s.http.MinWriteRate = time.Minute, c.least })
+				b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
+					out, _, err := beginOutput(plan, 0, begin)
+					if err != nil {
+						return err
+					}
+					_, err = out.Write(make([]byte, size))
+					return err
+				}
+				taken, served, err := reading(t, b, c.rate)
+				if err != nil || (taken >= size) != c.whole {
+					t.Errorf("got %d of %d bytes in %s, %v", taken, size, served, err)
+				}
+				if !c.whole && served > 5*time.Minute {
+					t.Errorf("was served for %s", served)
+				}
+				synctest.Wait()
+				if s := b.spools.Stats(); s.Open != 0 && !c.whole {
+					t.Errorf("%d spools are still held", s.Open)
+				}
+			})
+		})
+	}
+}
+
+// A client that takes its time holds bytes, but neither worker nor pixels.
+func TestASlowClientHoldsNoPlaceAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(s *settings) { s.transform.Jobs, s.transform.CacheMemory = 1, 0 })
+		b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
+			out, _, err := beginOutput(plan, 0, begin)
+			if err != nil {
+				return err
+			}
+			_, err = out.Write(make([]byte, 1<<20))
+			return err
+		}
+		client := serveOne(t, &http.Server{Handler: b.public})
+		io.WriteString(client, "GET /assets/a.jpg?format=png HTTP/1.1\r\nHost: x\r\n\r\n")
+		if _, err := client.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the answer waits for the client from here on
+		if s := b.images.Stats(); s.Running != 0 || s.ReservedBytes != 0 || s.Done != 1 {
+			t.Errorf("work is held: %+v", s)
+		}
+		if s := b.spools.Stats(); s.Open == 0 {
+			t.Error("the answer was over before it was read")
 		}
 	})
 }

@@ -43,6 +43,7 @@ type Listening struct {
 	HeaderTimeout time.Duration `name:"header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send a request's header."`
 	IdleTimeout   time.Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" help:"How long an unused connection is kept."`
 	StallTimeout  time.Duration `name:"stall-timeout" default:"30s" placeholder:"TIME" help:"How long a client may take no bytes of an answer before it is dropped."`
+	MinWriteRate  Bytes         `name:"min-write-rate" default:"2KiB" placeholder:"SIZE" help:"Least bytes a second that a client must take over its whole answer; 0 waits for any that does not stall."`
 }
 
 // Storage says where the program keeps files of its own.

@@ -77,6 +77,7 @@ func (l Listening) check(f *faults) {
 	f.span("header-timeout", l.HeaderTimeout, 100*time.Millisecond, 10*time.Minute)
 	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
 	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
+	f.within("min-write-rate", int64(l.MinWriteRate), 0, 1<<30)
 }
 
 func (s Spooling) check(f *faults) {

@@ -210,7 +210,7 @@ func TestAFailureAfterTheFirstByteBreaksTheConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(s *settings) { s.transform.Hold = 4 })
 			goOn := make(chan struct{})
-			b.engine.run = slowly("head", goOn, func(io.Writer) error {
+			b.engine.run = slowly(strings.Repeat("head", 16<<10), goOn, func(io.Writer) error {
 				return media.Errorf(media.CodeDecodeFailed, "The picture is broken further down.")
 			})
 			server := httptest.NewServer(b.public)

@@ -16,7 +16,7 @@ import (
 const lockingPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 // preflightHeaders are the request headers a script may send.
-const preflightHeaders = "Accept, If-None-Match, If-Modified-Since, X-Request-Id, traceparent, tracestate, " +
+const preflightHeaders = "Accept, If-None-Match, If-Modified-Since, If-Range, Range, X-Request-Id, traceparent, tracestate, " +
 	hintsRead
 
 // setAccess allows embedding and reading from other sites.
@@ -25,7 +25,8 @@ func (s *Server) setAccess(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if s.cfg.AllowOrigin != "" {
 		h.Set("Access-Control-Allow-Origin", s.cfg.AllowOrigin)
-		h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Disposition, ETag, Retry-After, Server-Timing, X-Request-Id")
+		h.Set("Access-Control-Expose-Headers", "Accept-Ranges, Cache-Status, Content-Length, Content-Disposition, Content-Range, ETag, "+
+			"Retry-After, Server-Timing, Spillway-Effort, X-Request-Id")
 		h.Set("Timing-Allow-Origin", s.cfg.AllowOrigin)
 	}
 	if s.cfg.ClientHints {
@@ -73,9 +74,9 @@ func setValidators(h http.Header, etag string, modified time.Time) {
 }
 
 // cacheControl says how long an answer may be kept: never beyond the end of
-// the signed URL that led to it, and not at all when the source may have been
-// cut short unseen.
-func (s *Server) cacheControl(meta source.Meta, expires time.Time) string {
+// the signed URL that led to it, not at all when the source may have been cut
+// short unseen, and not for long when a moment later it would be a better one.
+func (s *Server) cacheControl(meta source.Meta, expires time.Time, passing bool) string {
 	age := s.cfg.MaxAge
 	if s.cfg.HonourOrigin && meta.MaxAge >= 0 {
 		age = meta.MaxAge
@@ -83,10 +84,42 @@ func (s *Server) cacheControl(meta source.Meta, expires time.Time) string {
 	if meta.OpenEnded {
 		age = 0
 	}
+	if passing {
+		age = min(age, passingAge)
+	}
 	if !expires.IsZero() {
 		age = min(age, expires.Sub(s.cfg.Now()))
 	}
 	return "public, max-age=" + strconv.Itoa(max(0, int(age/time.Second)))
+}
+
+// passingAge is how long an answer may be kept that load or a failing origin
+// made worse than it will be.
+const passingAge = time.Minute
+
+// cacheStatus tells in the words of RFC 9211 where an answer came from: made
+// before, made for somebody else at this moment, or made anew, perhaps of an
+// original whose origin could not be asked.
+func cacheStatus(result *transform.Result) string {
+	var status []string
+	switch {
+	case result.NotModified, result.CacheHit:
+		status = append(status, "hit")
+		if result.Stale {
+			status = append(status, "detail=stale")
+		}
+	case result.Stale:
+		status = append(status, "fwd=stale")
+	default:
+		status = append(status, "fwd=miss")
+	}
+	if result.Joined {
+		status = append(status, "collapsed")
+	}
+	if result.Merged && !result.CacheHit {
+		status = append(status, "detail=merged")
+	}
+	return "spillway; " + strings.Join(status, "; ")
 }
 
 // serverTiming shows a browser's tools where the time went so far.
@@ -95,8 +128,8 @@ func serverTiming(t transform.Timings, hit bool) string {
 	if hit {
 		cache = "hit"
 	}
-	return fmt.Sprintf("cache;desc=%s, fetch;dur=%.1f, queue;dur=%.1f, work;dur=%.1f",
-		cache, milliseconds(t.Fetch), milliseconds(t.Wait), milliseconds(t.Work))
+	return fmt.Sprintf("cache;desc=%s, fetch;dur=%.1f, inspect;dur=%.1f, wait;dur=%.1f, first;dur=%.1f, work;dur=%.1f", cache,
+		milliseconds(t.Fetch), milliseconds(t.Inspect), milliseconds(t.Wait), milliseconds(t.First), milliseconds(t.Work))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

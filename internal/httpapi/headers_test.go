@@ -1,13 +1,19 @@
 package httpapi_test
 
 import (
+	"context"
+	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/httpapi"
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
 )
 
 // headerCase is one rule: a request and a header of its answer.
@@ -212,3 +218,121 @@ func TestRequestID(t *testing.T) {
 		})
 	}
 }
+
+// The six cases that peers get wrong, in one place.
+func TestTheSixCasesOfCorrectHTTP(t *testing.T) {
+	png := "/assets/a.jpg?format=png"
+	runHeaderCases(t, []headerCase{
+		{rule: "1 preference values count", target: "/assets/a.jpg", headers: []string{"Accept: image/webp;q=0.2, image/avif;q=0.8"}, name: "Content-Type", want: "image/avif"},
+		{rule: "1 q=0 excludes", target: "/assets/a.jpg", headers: []string{"Accept: image/webp;q=0, image/avif;q=0.0, */*"}, name: "Content-Type", want: "image/jpeg"},
+		{rule: "2 Vary stands wherever the format is negotiable", target: "/assets/a.jpg", headers: []string{"Accept: image/jpeg"}, name: "Vary", want: "Accept"},
+		{rule: "2 Vary does not stand where it is not", target: png, name: "Vary"},
+		{rule: "3 hints choose the size", change: hints, target: png, headers: []string{"Sec-CH-Width: 40"}, name: "Content-Length", want: strconv.Itoa(len("png picture of 40x30"))},
+		{rule: "4 HEAD makes nothing", method: http.MethodHead, target: png, name: "Cache-Status", want: "spillway; fwd=miss"},
+	})
+	t.Run("5 each variant has a tag, and 304 comes before work", func(t *testing.T) {
+		b := newBench(t, nil)
+		webp := b.get("/assets/a.jpg", "Accept: image/webp").Header.Get("ETag")
+		avif := b.get("/assets/a.jpg", "Accept: image/avif").Header.Get("ETag")
+		if webp == "" || webp == avif {
+			t.Errorf("the tags are %s and %s", webp, avif)
+		}
+		runs := b.engine.runs.Load()
+		if res := b.get("/assets/a.jpg", "Accept: image/webp", "If-None-Match: "+webp); res.StatusCode != 304 || b.engine.runs.Load() != runs {
+			t.Errorf("got %s after %d runs", res.Status, b.engine.runs.Load()-runs)
+		}
+		if res := b.get("/assets/a.jpg", "Accept: image/avif", "If-None-Match: "+webp); res.StatusCode != 200 {
+			t.Errorf("the tag of another variant gives %s", res.Status)
+		}
+	})
+	t.Run("6 a stored picture is given in parts", func(t *testing.T) {
+		b, etag := stored(t, png)
+		res := b.get(png, "Range: bytes=0-2", "If-Range: "+etag)
+		if got := body(t, res); res.StatusCode != 206 || got != "png" {
+			t.Errorf("got %s %q", res.Status, got)
+		}
+	})
+}
+
+func TestCacheStatus(t *testing.T) {
+	b := newBench(t, nil)
+	const target = "/assets/a.jpg?format=png"
+	first := b.get(target)
+	waitIdle(t, b)
+	for name, c := range map[string]struct {
+		res  *http.Response
+		want string
+	}{
+		"made anew":             {first, "spillway; fwd=miss"},
+		"made before":           {b.get(target), "spillway; hit"},
+		"not modified":          {b.get(target, "If-None-Match: *"), "spillway; hit"},
+		"HEAD of what is there": {ask(b.public, http.MethodHead, target), "spillway; hit"},
+		"an error":              {b.get("/assets/missing"), ""},
+	} {
+		if got := c.res.Header.Get("Cache-Status"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Everybody who asks while a picture is made gets that one.
+func TestWhoJoinsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		goOn := make(chan struct{})
+		b.engine.run = slowly("head", goOn, func(w io.Writer) error { _, err := io.WriteString(w, " and end"); return err })
+		told := make(chan string)
+		for range 3 {
+			go func() { told <- b.get("/assets/a.jpg?format=png").Header.Get("Cache-Status") }()
+		}
+		synctest.Wait()
+		close(goOn)
+		got := map[string]int{}
+		for range 3 {
+			got[<-told]++
+		}
+		if got["spillway; fwd=miss"] != 1 || got["spillway; fwd=miss; collapsed"] != 2 {
+			t.Errorf("told %v", got)
+		}
+	})
+}
+
+// What load has made worse is said so, and not kept for long.
+func TestReducedEffortIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		result *transform.Result
+		age    string
+		effort string
+		status string
+	}{
+		"as usual":                {&transform.Result{}, "public, max-age=86400", "", "spillway; fwd=miss"},
+		"with less effort":        {&transform.Result{Reduced: true}, "public, max-age=60", "reduced", "spillway; fwd=miss"},
+		"of a stale original":     {&transform.Result{Stale: true}, "public, max-age=60", "", "spillway; fwd=stale"},
+		"kept, and now stale":     {&transform.Result{Stale: true, CacheHit: true}, "public, max-age=60", "", "spillway; hit; detail=stale"},
+		"beside others":           {&transform.Result{Merged: true}, "public, max-age=86400", "", "spillway; fwd=miss; detail=merged"},
+		"beside others long ago":  {&transform.Result{Merged: true, CacheHit: true}, "public, max-age=86400", "", "spillway; hit"},
+		"for somebody else first": {&transform.Result{Joined: true, Merged: true}, "public, max-age=86400", "", "spillway; fwd=miss; collapsed; detail=merged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.result.Format, c.result.ETag, c.result.Source.MaxAge = media.PNG, "tag", -1
+			server, err := httpapi.New(httpapi.DefaultConfig(), fixed{result: c.result}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := ask(server.Public(), http.MethodHead, "/assets/a.jpg?format=png")
+			for header, want := range map[string]string{"Cache-Control": c.age, "Spillway-Effort": c.effort, "Cache-Status": c.status} {
+				if got := res.Header.Get(header); got != want {
+					t.Errorf("%s is %q, want %q", header, got, want)
+				}
+			}
+		})
+	}
+}
+
+// fixed gives one result, whatever is asked.
+type fixed struct {
+	httpapi.Transformer
+	result *transform.Result
+}
+
+func (f fixed) Do(context.Context, transform.Job) (*transform.Result, error) { return f.result, nil }

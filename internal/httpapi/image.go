@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/transform"
@@ -57,23 +56,27 @@ func (s *Server) job(x *exchange, w *wish) transform.Job {
 		Request:     w.request,
 		Accept:      media.ParseAccept(strings.Join(x.r.Header.Values("Accept"), ",")),
 		HeadersOnly: x.r.Method == http.MethodHead,
-		Fresh: func(key string, modified time.Time) (string, bool) {
-			return key, isFresh(x.r.Header, quote(key), modified)
-		},
+		Thumb:       w.request.Placeholders.Any(),
+		Fresh:       asked{x.r.Header, w.wrapping()}.has,
 	}
 }
 
 // setResultHeaders sets what 200 and 304 both carry.
 func (s *Server) setResultHeaders(x *exchange, w *wish, result *transform.Result) {
 	h := x.w.Header()
-	setValidators(h, quote(result.ETag), result.LastModified)
-	h.Set("Cache-Control", s.cacheControl(result.Source, w.expires))
+	setValidators(h, quote(result.ETag+w.wrapping()), result.LastModified)
+	h.Set("Cache-Control", s.cacheControl(result.Source, w.expires, result.Reduced || result.Stale))
+	h.Set("Cache-Status", cacheStatus(result))
 	h.Set("Server-Timing", serverTiming(result.Timings(), result.CacheHit))
+	if result.Reduced {
+		h.Set("Spillway-Effort", "reduced")
+	}
 }
 
 // setBodyHeaders says what the body is; GET and HEAD share it.
 func (s *Server) setBodyHeaders(x *exchange, w *wish, result *transform.Result) {
 	h := x.w.Header()
+	h.Set("Server-Timing", serverTiming(result.Timings(), result.CacheHit))
 	switch shapeOf(w.request) {
 	case asJSON:
 		h.Set("Content-Type", "application/json")
@@ -92,6 +95,7 @@ func setKnownLength(x *exchange, w *wish, result *transform.Result) {
 	}
 	if n, complete := result.Outputs[0].Size(); complete {
 		x.w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+		x.w.Header().Set("Accept-Ranges", "bytes")
 	}
 }
 
@@ -124,20 +128,19 @@ func (s *Server) answerBody(x *exchange, w *wish, result *transform.Result) erro
 	if err := awaitFor10(x, result); err != nil {
 		return err
 	}
+	if shapeOf(w.request) == bare {
+		return s.sendPicture(x, w, result)
+	}
 	first, err := openPart(x.r.Context(), result.Outputs[0])
 	if err != nil {
 		return err
 	}
 	s.setBodyHeaders(x, w, result)
-	x.w.Header().Set("Server-Timing", serverTiming(result.Timings(), result.CacheHit))
 	all := parts(x.r.Context(), first, result.Outputs[1:])
-	switch shapeOf(w.request) {
-	case asJSON:
-		return sendJSON(x, result, all)
-	case asMultipart:
-		return sendMultipart(x, w, result, all)
+	if shapeOf(w.request) == asJSON {
+		return sendJSON(x, w, result, all)
 	}
-	return sendPicture(x, all)
+	return sendMultipart(x, w, result, all)
 }
 
 // awaitFor10 waits for whole pictures where the client speaks HTTP/1.0, as

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"sort"
-	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/placeholder"
@@ -44,9 +43,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	if name := firstName(values); name != "" {
 		return invalid(name, "%.100q is not a parameter of /info; it takes image_url, expires and signature.", name)
 	}
-	details, err := s.images.Info(x.r.Context(), ref, func(key string, modified time.Time) (string, bool) {
-		return key, isFresh(x.r.Header, quote(key), modified)
-	})
+	details, err := s.images.Info(x.r.Context(), ref, asked{header: x.r.Header}.has)
 	if err != nil {
 		return err
 	}
@@ -54,7 +51,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	x.worked = true
 	h := x.w.Header()
 	setValidators(h, quote(details.ETag), details.LastModified)
-	h.Set("Cache-Control", s.cacheControl(details.Source, expires))
+	h.Set("Cache-Control", s.cacheControl(details.Source, expires, false))
 	h.Set("Server-Timing", serverTiming(x.timings, false))
 	if details.NotModified {
 		x.w.WriteHeader(http.StatusNotModified)
@@ -99,8 +96,8 @@ func describe(details *transform.Details) (infoDocument, error) {
 	if err != nil {
 		return infoDocument{}, media.Wrap(media.CodeEncodeFailed, err, "The picture could not be described.")
 	}
-	document.BlurHash, document.ThumbHash = small.BlurHash(), small.ThumbHash()
-	document.LQIP, err = small.DataURI()
+	hints, err := derive(small, media.Placeholders{BlurHash: true, ThumbHash: true, LQIP: true})
+	document.BlurHash, document.ThumbHash, document.LQIP = hints.BlurHash, hints.ThumbHash, hints.LQIP
 	return document, err
 }
 

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -48,11 +50,15 @@ type imageHead struct {
 	Quality     int          `json:"quality"`
 }
 
+// jsonBuffer is how much of a document leaves at once. Base64 comes in pieces
+// of a kilobyte, each of which would be a packet of its own.
+const jsonBuffer = 32 << 10
+
 // sendJSON streams one document with all pictures in base64, in the order
 // asked. The document is written piece by piece, so that no picture is ever
 // held whole; its length is only known behind its data.
-func sendJSON(x *exchange, result *transform.Result, all iter.Seq2[part, error]) error {
-	to := flushing{x.w}
+func sendJSON(x *exchange, w *wish, result *transform.Result, all iter.Seq2[part, error]) error {
+	to := bufio.NewWriterSize(flushing{x.w}, jsonBuffer)
 	head, err := json.Marshal(describeSource(result.Info, result.SourceBytes))
 	if err != nil {
 		return fmt.Errorf("write source: %w", err)
@@ -70,7 +76,32 @@ func sendJSON(x *exchange, result *transform.Result, all iter.Seq2[part, error])
 		}
 		comma = ","
 	}
-	_, err = io.WriteString(to, "]}\n")
+	if _, err = to.WriteString("]"); err != nil {
+		return err
+	}
+	if err := sendPlaceholder(x.r.Context(), to, w.request.Placeholders, result.Thumb); err != nil {
+		return err
+	}
+	if _, err := to.WriteString("}\n"); err != nil {
+		return err
+	}
+	return to.Flush()
+}
+
+// sendPlaceholder writes what stands for the first picture until it is there.
+func sendPlaceholder(ctx context.Context, to io.Writer, wanted media.Placeholders, thumb *transform.Output) error {
+	if !wanted.Any() {
+		return nil
+	}
+	document, err := makePlaceholder(ctx, wanted, thumb)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("write placeholder: %w", err)
+	}
+	_, err = fmt.Fprintf(to, `,"placeholder":%s`, text)
 	return err
 }
 

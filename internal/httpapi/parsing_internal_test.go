@@ -15,13 +15,20 @@ func FuzzIfNoneMatch(f *testing.F) {
 	for _, seed := range []string{"", "*", `"a"`, `W/"a", "b,c"`, `"a`, `,,"a" "b"`, `"a"W/"x"`} {
 		f.Add(seed)
 	}
-	const etag = `"JIooipfbvOvsCLpA5WUuSQ"`
+	const key = "JIooipfbvOvsCLpA5WUuSQ"
 	f.Fuzz(func(t *testing.T, list string) {
-		if !matchesAny(`"first", W/`+etag+","+list, etag) {
-			t.Errorf("%q hides the tag before it", list)
-		}
-		if matchesAny(list, etag) && !strings.Contains(list, etag) && strings.TrimSpace(list) != "*" {
-			t.Errorf("%q matches", list)
+		for _, wrapping := range []string{"", "+json"} {
+			a := asked{wrapping: wrapping}
+			if tag, found := a.find(`"first", W/"`+key+".0a1b2c3d"+wrapping+`",`+list, key); !found || tag != key+".0a1b2c3d" {
+				t.Errorf("%q hides the tag before it: %q", list, tag)
+			}
+			tag, found := a.find(list, key)
+			if found && !strings.Contains(list, `"`+key) && strings.TrimSpace(list) != "*" {
+				t.Errorf("%q matches", list)
+			}
+			if !strings.HasPrefix(tag, key) || strings.ContainsAny(tag, "\"+\r\n ") {
+				t.Errorf("%q gives back %q", list, tag)
+			}
 		}
 	})
 }

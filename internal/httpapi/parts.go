@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"strconv"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/transform"
@@ -16,7 +15,6 @@ import (
 // into: there is a first byte.
 type part struct {
 	made  transform.Made
-	bytes int64 // -1 while the whole is not known
 	body  io.Reader
 	close func() error
 }
@@ -31,16 +29,14 @@ func openPart(ctx context.Context, output *transform.Output) (part, error) {
 	body := bufio.NewReader(reader)
 	if _, err := body.Peek(1); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = media.Errorf(media.CodeEncodeFailed, "An empty picture came out.")
+			err = errEmpty
 		}
 		return part{}, errors.Join(err, reader.Close())
 	}
-	p := part{made: made, bytes: -1, body: body, close: reader.Close}
-	if n, complete := output.Size(); complete {
-		p.bytes = n
-	}
-	return p, nil
+	return part{made: made, body: body, close: reader.Close}, nil
 }
+
+var errEmpty = media.Errorf(media.CodeEncodeFailed, "An empty picture came out.")
 
 // parts gives first, then each of the others as it is wanted, in the order
 // asked. It closes what it gave; an error is the last thing it gives.
@@ -64,19 +60,30 @@ func parts(ctx context.Context, first part, others []*transform.Output) iter.Seq
 	}
 }
 
-// sendPicture streams one picture as it is made.
-func sendPicture(x *exchange, all iter.Seq2[part, error]) error {
-	for p, err := range all {
-		if err != nil {
+// sendPicture answers one picture: as it is made, or from what is there when
+// that is all of it. A part of it can only be told of the whole.
+func (s *Server) sendPicture(x *exchange, w *wish, result *transform.Result) error {
+	output := result.Outputs[0]
+	if wantsRange(x.r) {
+		if err := output.Whole(x.r.Context()); err != nil {
 			return err
 		}
-		if p.bytes >= 0 {
-			x.w.Header().Set("Content-Length", strconv.FormatInt(p.bytes, 10))
-			_, err = io.Copy(x.w, p.body)
-			return err
+	}
+	if stored, whole := output.Stored(); whole {
+		size, _ := output.Size()
+		if size == 0 {
+			return errEmpty
 		}
-		_, err = io.Copy(flushing{x.w}, p.body)
+		s.setBodyHeaders(x, w, result)
+		return sendStored(x, stored, size)
+	}
+	p, err := openPart(x.r.Context(), output)
+	if err != nil {
 		return err
 	}
-	return nil
+	// Closing a reader only gives its buffer back.
+	defer func() { _ = p.close() }()
+	s.setBodyHeaders(x, w, result)
+	_, err = io.Copy(flushing{x.w}, p.body)
+	return err
 }

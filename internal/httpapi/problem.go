@@ -48,7 +48,7 @@ func (s *Server) writeProblem(x *exchange, err error) {
 	p := newProblem(err, x.id)
 	x.code = p.Code
 	h := x.w.Header()
-	for _, name := range []string{"Content-Length", "Content-Disposition", "ETag", "Last-Modified", "Server-Timing"} {
+	for _, name := range []string{"Content-Length", "Content-Disposition", "ETag", "Last-Modified", "Server-Timing", "Cache-Status", "Spillway-Effort"} {
 		h.Del(name)
 	}
 	h.Set("Content-Type", "application/problem+json")

@@ -119,6 +119,9 @@ func beginOutput(plan *media.Plan, i int, begin transform.Begin) (io.Writer, tra
 }
 
 func pictureText(format media.Format, made transform.Made) string {
+	if format == media.Raw {
+		return strings.Repeat("\x12\xab\xff\xff", made.Width*made.Height)
+	}
 	return fmt.Sprintf("%s picture of %dx%d", format, made.Width, made.Height)
 }
 

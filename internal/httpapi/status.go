@@ -14,6 +14,7 @@ const (
 	codeNotFound         media.Code = "not-found"
 	codeMethod           media.Code = "method-not-allowed"
 	codeURLTooLong       media.Code = "url-too-long"
+	codeRange            media.Code = "range-not-satisfiable"
 	codeNotReady         media.Code = "not-ready"
 	codeInternal         media.Code = "internal"
 )
@@ -46,6 +47,7 @@ var verdicts = map[media.Code]verdict{
 	codeMethod:               {http.StatusMethodNotAllowed, "The method is not allowed", false},
 	media.CodeSourceTooLarge: {http.StatusRequestEntityTooLarge, "The source is too large", false},
 	codeURLTooLong:           {http.StatusRequestURITooLong, "The URL is too long", false},
+	codeRange:                {http.StatusRequestedRangeNotSatisfiable, "The range lies outside the picture", false},
 	media.CodeUnsupported:    {http.StatusUnsupportedMediaType, "The source is not a picture that can be read", true},
 	media.CodeDecodeFailed:   {http.StatusUnprocessableEntity, "The source is broken", true},
 	media.CodePixels:         {http.StatusUnprocessableEntity, "The source has too many pixels", true},

@@ -29,7 +29,7 @@ func TestStatuses(t *testing.T) {
 		media.CodeInvalidParameter: 400, media.CodeUnwritable: 400,
 		media.CodeSourceForbidden: 403, "signature-missing": 403, "signature-invalid": 403, "signature-expired": 403,
 		media.CodeSourceNotFound: 404, "not-found": 404, "method-not-allowed": 405,
-		media.CodeSourceTooLarge: 413, "url-too-long": 414, media.CodeUnsupported: 415,
+		media.CodeSourceTooLarge: 413, "url-too-long": 414, "range-not-satisfiable": 416, media.CodeUnsupported: 415,
 		media.CodeDecodeFailed: 422, media.CodePixels: 422, media.CodeFrames: 422, media.CodeScans: 422,
 		media.CodeSVG: 422, media.CodeMetadata: 422, media.CodePage: 422, media.CodeOutputSide: 422,
 		media.CodeOutputBytes: 422, media.CodeMemory: 422, media.CodeTimeout: 422,

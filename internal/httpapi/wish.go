@@ -22,6 +22,24 @@ type wish struct {
 	expires time.Time
 }
 
+// wrapping is what tells the tags of the forms apart in which one result
+// travels. Several sizes are a result of their own.
+func (w *wish) wrapping() string {
+	if w.request.Encoder != media.EncodeJSON {
+		return ""
+	}
+	wrapping, p := "+json", w.request.Placeholders
+	for _, kind := range []struct {
+		wanted bool
+		mark   string
+	}{{p.BlurHash, "+blurhash"}, {p.ThumbHash, "+thumbhash"}, {p.LQIP, "+lqip"}, {p.Color, "+color"}} {
+		if kind.wanted {
+			wrapping += kind.mark
+		}
+	}
+	return wrapping
+}
+
 // target is the path and query exactly as the client sent them.
 func target(r *http.Request) string {
 	raw := r.RequestURI

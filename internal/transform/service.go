@@ -186,8 +186,8 @@ func (s *Service) headers(ctx context.Context, job Job, src *originals.Original,
 	return nil
 }
 
-// DoAll carries several jobs of one source, so that one fetch and one decode
-// serve all of them where their steps agree. It gives all results, to be
+// DoAll carries several jobs of one source and watermark, those of the first,
+// so that one fetch and one decode serve all of them where their steps agree. It gives all results, to be
 // closed by the caller, or an error and none.
 func (s *Service) DoAll(ctx context.Context, jobs []Job) (results []*Result, err error) {
 	for range tries {
@@ -210,8 +210,17 @@ func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err
 		}
 		results = nil
 	}()
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	src, overlay, err := s.openBoth(ctx, jobs[0])
+	if err != nil {
+		return nil, err
+	}
+	defer closeBoth(src, overlay)
 	for _, job := range jobs {
-		res, f, isNew, fault := s.board(ctx, job)
+		job.Ref, job.Request.Watermark = jobs[0].Ref, jobs[0].Request.Watermark
+		res, f, isNew, fault := s.board(ctx, job, src, overlay)
 		if fault != nil {
 			err = fault
 			break
@@ -238,12 +247,7 @@ func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err
 
 // board is a job up to where it would have to wait: a result that is there
 // already, or a flight that the caller holds.
-func (s *Service) board(ctx context.Context, job Job) (*Result, *flight, bool, error) {
-	src, overlay, err := s.openBoth(ctx, job)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	defer closeBoth(src, overlay)
+func (s *Service) board(ctx context.Context, job Job, src, overlay *originals.Original) (*Result, *flight, bool, error) {
 	res, k, err := s.known(ctx, job, src, overlay)
 	if err != nil || res.NotModified || res.CacheHit {
 		return res, nil, false, err

@@ -149,6 +149,7 @@ func (s *Store) arrive(f *flow, ed *edition, b *body, err error) {
 // read brings a body whole into a spool; only a complete one is a body.
 func (s *Store) read(object *source.Object) (*body, error) {
 	sp := s.spools.New(s.cfg.SourceBytes)
+	sp.Expect(object.Size)
 	n, err := io.Copy(sp, object.Body)
 	err = errors.Join(err, object.Body.Close())
 	if err == nil && object.Size >= 0 && n != object.Size {

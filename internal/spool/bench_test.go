@@ -19,6 +19,7 @@ func BenchmarkWriteSpool(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s := pool.New(0)
+				s.Expect(int64(size))
 				for range size / len(piece) {
 					if _, err := s.Write(piece); err != nil {
 						b.Fatal(err)

@@ -3,7 +3,6 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
 	"sync"
 )
@@ -25,23 +24,20 @@ var (
 	ErrClosed = errors.New("spool pool is closed")
 )
 
-// Memory comes in power-of-two classes, so that a returned buffer fits the
-// next taker. The smallest is one page; the largest is bounded by MemoryEach.
-const (
-	minClassBits = 12
-	maxClassBits = 30
-)
+// mostEach is the highest MemoryEach.
+const mostEach = 1 << 30
 
 // Config bounds what all spools of a Pool may hold. A zero takes the default.
 type Config struct {
 	// Dir is where bytes go that do not stay in memory (os.TempDir). It
 	// must exist. The files have no name, so a crash leaves nothing behind.
 	Dir string
-	// MemoryEach is how much of one spool stays in memory (4 MiB), rounded
-	// down to a power of two; below 4 KiB everything goes to disk.
+	// MemoryEach is how much of one spool stays in memory (4 MiB); below
+	// 4 KiB everything goes to disk.
 	MemoryEach int64
-	// MemoryAll bounds the memory of all spools together (256 MiB). While a
-	// buffer grows, the old and the new one both count.
+	// MemoryAll bounds the memory of all spools together (96 MiB). It lies
+	// outside Go's heap. While a small buffer grows, the old and the new one
+	// both count.
 	MemoryAll int64
 	// DiskAll bounds the bytes of all spools on disk (4 GiB).
 	DiskAll int64
@@ -55,7 +51,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %d is not within 0 to %d", key, value, high))
 		}
 	}
-	check("spool-memory-each", c.MemoryEach, 1<<maxClassBits)
+	check("spool-memory-each", c.MemoryEach, mostEach)
 	check("spool-memory", c.MemoryAll, 1<<46)
 	check("spool-disk", c.DiskAll, 1<<50)
 	return errors.Join(errs...)
@@ -69,7 +65,7 @@ func (c Config) withDefaults() Config {
 		c.MemoryEach = 4 << 20
 	}
 	if c.MemoryAll == 0 {
-		c.MemoryAll = 256 << 20
+		c.MemoryAll = 96 << 20
 	}
 	if c.DiskAll == 0 {
 		c.DiskAll = 4 << 30
@@ -79,9 +75,9 @@ func (c Config) withDefaults() Config {
 
 // Pool is the budget that spools share and the store of their buffers.
 type Pool struct {
-	cfg   Config
-	idle  [maxClassBits + 1]sync.Pool // of *[]byte, by class; the collector may empty them
-	chunk sync.Pool                   // of *[chunkSize]byte, for Reader.WriteTo
+	cfg     Config
+	buffers mappings
+	chunk   sync.Pool // of *[chunkSize]byte, for Reader.WriteTo
 
 	mu     sync.Mutex
 	open   int
@@ -95,7 +91,8 @@ type Stats struct {
 	// Open counts spools that still have a reference.
 	Open int
 	// MemoryBytes and DiskBytes are what they hold. Memory counts whole
-	// buffers; idle ones in the pool are not counted.
+	// buffers, which are a little larger than what is in them while they are
+	// written; the few that wait for a taker are not counted.
 	MemoryBytes, DiskBytes int64
 }
 
@@ -143,20 +140,26 @@ func (p *Pool) Close() {
 	p.closed = true
 }
 
-// takeBuffer reserves and gives a buffer of at least n bytes, or nil when n
-// is more than one spool may keep in memory or the budget has no room.
-func (p *Pool) takeBuffer(n int64) []byte {
-	class := classOf(n)
-	if class > maxClassBits || int64(1)<<class > p.cfg.MemoryEach {
+// sizeFor is the size of the buffer that is to hold n bytes in the place of
+// one of old bytes; false when that is more than one spool may have.
+func (p *Pool) sizeFor(n, old int64) (size int64, ok bool) {
+	if n > p.cfg.MemoryEach || p.cfg.MemoryEach < 1<<smallestBits {
+		return 0, false
+	}
+	return capacity(n, old, p.cfg.MemoryEach), true
+}
+
+// takeBuffer gives a buffer of size bytes, or nil when there is no room.
+func (p *Pool) takeBuffer(size int64) []byte {
+	if !p.reserveMemory(size) {
 		return nil
 	}
-	if !p.reserveMemory(1 << class) {
+	buf, err := p.buffers.take(size)
+	if err != nil { // a limit of the system's, which the disk may not have
+		p.unreserveMemory(size)
 		return nil
 	}
-	if buf, ok := p.idle[class].Get().(*[]byte); ok {
-		return *buf
-	}
-	return make([]byte, 1<<class)
+	return buf
 }
 
 // returnBuffer gives back what takeBuffer gave; nil is nothing.
@@ -164,10 +167,22 @@ func (p *Pool) returnBuffer(buf []byte) {
 	if buf == nil {
 		return
 	}
-	p.idle[classOf(int64(len(buf)))].Put(&buf)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.memory -= int64(len(buf))
+	p.unreserveMemory(int64(len(buf)))
+	p.buffers.give(buf)
+}
+
+// resizeBuffer changes the size of a large buffer without a copy; nil, and buf
+// stays, where that cannot be. Nobody else may look at buf meanwhile.
+func (p *Pool) resizeBuffer(buf []byte, size int64) []byte {
+	more := size - int64(len(buf))
+	if isSmall(buf) || !p.reserveMemory(more) {
+		return nil
+	}
+	resized := resize(buf, size)
+	if resized == nil {
+		p.unreserveMemory(more)
+	}
+	return resized
 }
 
 func (p *Pool) reserveMemory(n int64) bool {
@@ -178,6 +193,12 @@ func (p *Pool) reserveMemory(n int64) bool {
 	}
 	p.memory += n
 	return true
+}
+
+func (p *Pool) unreserveMemory(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.memory -= n
 }
 
 func (p *Pool) reserveDisk(n int64) error {
@@ -206,9 +227,4 @@ func (p *Pool) forget(disk int64) {
 	defer p.mu.Unlock()
 	p.open--
 	p.disk -= disk
-}
-
-// classOf is the exponent of the smallest class that holds n bytes.
-func classOf(n int64) int {
-	return max(bits.Len64(uint64(max(n, 1)-1)), minClassBits)
 }

@@ -115,8 +115,9 @@ func (s *Spool) end() error {
 	return s.err
 }
 
-// WriteTo implements io.WriterTo: it moves everything up to the end, and
-// without a copy what a finished spool has in memory.
+// WriteTo implements io.WriterTo: it moves everything up to the end. Writers
+// only ever see a copy: some still look at it after they have returned, such as
+// an HTTP/2 stream that was reset, and the spool's own memory may be gone then.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) {
 	chunk := r.spool.pool.chunk.Get().(*[chunkSize]byte)
 	defer r.spool.pool.chunk.Put(chunk)
@@ -132,39 +133,20 @@ func (r *Reader) WriteTo(w io.Writer) (int64, error) {
 // writeChunk is one round of WriteTo. The end is no error here, so that an
 // io.EOF of w's is never taken for it.
 func (r *Reader) writeChunk(w io.Writer, chunk []byte) (more bool, err error) {
-	if err := r.begin(); err != nil {
+	got, err := r.Read(chunk)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
-	defer r.spool.Release()
-	part := r.spool.stable(r.offset)
-	if part == nil {
-		n, err := r.Read(chunk)
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		r.offset -= int64(n) // counted again below, when it is really written
-		part = chunk[:n]
-	}
-	n, err := w.Write(part)
+	r.offset -= int64(got) // counted again below, when it is really written
+	n, err := w.Write(chunk[:got])
 	r.offset += int64(n)
-	if err == nil && n < len(part) {
+	if err == nil && n < got {
 		err = io.ErrShortWrite
 	}
 	return true, err
-}
-
-// stable is up to a chunk of a finished in-memory spool; it stays in place as
-// long as a reference is held. Nil when there is no such thing.
-func (s *Spool) stable(offset int64) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.finished || s.file != nil || offset == s.size {
-		return nil
-	}
-	return s.buf[offset:min(s.size, offset+chunkSize)]
 }
 
 // Close gives the reference back and ends a Read that blocks. It never fails.

@@ -18,9 +18,10 @@ type Spool struct {
 	limit int64
 
 	// writing is held by Write and Finish; it keeps them apart.
-	writing sync.Mutex
-	failed  error // the first write that went wrong; guarded by writing
-	disk    int64 // bytes reserved on disk; guarded by writing, read by free
+	writing  sync.Mutex
+	failed   error // the first write that went wrong; guarded by writing
+	expected int64 // bytes in all, as far as known; guarded by writing
+	disk     int64 // bytes reserved on disk; guarded by writing, read by free
 
 	// buf, file and size are changed by the holder of writing while it also
 	// holds mu, so either lock is enough to read them. buf beyond size
@@ -34,6 +35,18 @@ type Spool struct {
 	err      error         // the writer's error, set with finished
 	mapped   []byte        // made by the first Bytes of a spool on disk
 	changed  chan struct{} // closed at the next change; nil when nobody waits
+}
+
+// Expect tells how many bytes are to come in all, where that is known before
+// the first: room for them is then found once, in memory or on disk, and not
+// step by step. It is a hint, which may be wrong.
+func (s *Spool) Expect(n int64) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.limit > 0 {
+		n = min(n, s.limit)
+	}
+	s.expected = max(n, 0)
 }
 
 // Write appends p whole or not at all. It waits for no reader. After an error
@@ -98,6 +111,7 @@ func (s *Spool) Finish(err error) error {
 		// A writer that stopped on somebody's end did not declare its own.
 		err = io.ErrUnexpectedEOF
 	}
+	s.trim()
 	s.finished, s.err = true, err
 	s.announce()
 	return err

@@ -23,17 +23,57 @@ func removedFile(dir string) (*os.File, error) {
 // makeRoom sees to it that n more bytes can be stored: in the buffer, in a
 // larger one, or in a file. The caller holds writing.
 func (s *Spool) makeRoom(n int64) error {
-	need := s.size + n
+	need := max(s.size+n, s.expected)
 	if s.file != nil || need <= int64(len(s.buf)) {
 		return nil
 	}
-	buf := s.pool.takeBuffer(need)
-	if buf == nil {
+	if !s.enlarge(need) {
 		return s.moveToDisk()
+	}
+	return nil
+}
+
+// enlarge sees to a buffer for n bytes; false when memory has no room for it.
+func (s *Spool) enlarge(n int64) bool {
+	size, ok := s.pool.sizeFor(n, int64(len(s.buf)))
+	if !ok {
+		return false
+	}
+	if s.resize(size) {
+		return true
+	}
+	buf := s.pool.takeBuffer(size)
+	if buf == nil {
+		return false
 	}
 	copy(buf, s.buf[:s.size])
 	s.swap(buf, nil)
-	return nil
+	return true
+}
+
+// resize changes the buffer where it is; false when that cannot be. Readers
+// copy from an unfinished buffer only under mu, so none sees it move.
+func (s *Spool) resize(size int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	buf := s.pool.resizeBuffer(s.buf, size)
+	if buf == nil {
+		return false
+	}
+	s.buf = buf
+	return true
+}
+
+// trim gives back what a finished spool will not fill. The caller holds both
+// locks, and no reader has been told yet that the buffer stands still.
+func (s *Spool) trim() {
+	size := wholePages(s.size)
+	if size >= int64(len(s.buf)) {
+		return
+	}
+	if buf := s.pool.resizeBuffer(s.buf, size); buf != nil {
+		s.buf = buf
+	}
 }
 
 // moveToDisk writes what is in memory to a file and gives the memory back.
@@ -63,6 +103,9 @@ func (s *Spool) swap(buf []byte, file *os.File) {
 // so that size, buf and file stand still.
 func (s *Spool) store(p []byte) error {
 	if s.file == nil {
+		if !isSmall(s.buf) {
+			populate(s.buf, s.size, s.size+int64(len(p)))
+		}
 		copy(s.buf[s.size:], p)
 		return nil
 	}
@@ -106,6 +149,17 @@ func (s *Spool) contiguous() ([]byte, error) {
 	}
 	s.mapped = mapped
 	return mapped, nil
+}
+
+// Idle tells that the content will not be needed for a while: what of a file is
+// mapped leaves the memory of the process, and comes back when it is touched.
+// Memory that is the only place of the bytes stays. It is safe at any time.
+func (s *Spool) Idle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mapped != nil {
+		letGo(s.mapped)
+	}
 }
 
 // free gives everything back after the last reference is gone. Nobody else

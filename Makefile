@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy test-conformance-heavy bench bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy test-conformance-heavy test-crash-cache bench bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ test-heavy: setup-test ## what is too slow for every run, the heavy corpus files
 
 test-conformance-heavy: setup-test ## the heavy files of the corpus only
 	@SPILLWAY_HEAVY=1 scripts/test.sh ./internal/conformance/...
+
+test-crash-cache: setup-build ## kill -9 a process in the middle of cache writes a hundred times, and read what is left
+	@SPILLWAY_HEAVY=1 scripts/test.sh -run KilledInTheMiddle ./internal/cache
 
 bench: setup-build ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG)

@@ -16,6 +16,7 @@ readonly FLAGS="-json -timeout=20m"
 # that only wire others together, stay out.
 readonly RACE="
 elastic
+internal/cache
 internal/httpapi
 internal/source
 internal/spool

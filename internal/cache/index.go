@@ -55,8 +55,9 @@ func (x *index) pin(key keyID, now int64) (it *item, touch bool) {
 	it.linkAfter(&x.ring)
 	it.pins++
 	x.held++
-	if touch = now-it.used > int64(touchEvery); touch {
-		it.used = now
+	// Either way: a clock that was ahead must not keep an entry for ever.
+	if since := now - it.used; since > int64(touchEvery) || -since > int64(touchEvery) {
+		it.used, touch = now, true
 	}
 	return it, touch
 }

@@ -82,7 +82,7 @@ func splitTarget(target string) (base, path string, err error) {
 }
 
 // signable is what may be signed, to end a sentence.
-const signable = "what is signed is /resize?image_url=…, /info?image_url=… or /assets/KEY, or a whole URL of one of them"
+const signable = "what is signed is /resize?image_url=…, /srcset?image_url=…, /info?image_url=… or /assets/KEY, or a whole URL of one of them"
 
 func withExpiry(target string, after time.Duration, now time.Time) (string, error) {
 	if after < time.Second {

@@ -50,6 +50,13 @@ type imageHead struct {
 	Quality     int          `json:"quality"`
 }
 
+func describeMade(format media.Format, made transform.Made) imageHead {
+	return imageHead{
+		Width: made.Width, Height: made.Height, Frames: made.Frames,
+		Format: format, ContentType: format.ContentType(), Quality: made.Quality,
+	}
+}
+
 // jsonBuffer is how much of a document leaves at once. Base64 comes in pieces
 // of a kilobyte, each of which would be a packet of its own.
 const jsonBuffer = 32 << 10
@@ -106,10 +113,7 @@ func sendPlaceholder(ctx context.Context, to io.Writer, wanted media.Placeholder
 }
 
 func sendJSONImage(to io.Writer, comma string, format media.Format, p part) error {
-	head, err := json.Marshal(imageHead{
-		Width: p.made.Width, Height: p.made.Height, Frames: p.made.Frames,
-		Format: format, ContentType: format.ContentType(), Quality: p.made.Quality,
-	})
+	head, err := json.Marshal(describeMade(format, p.made))
 	if err != nil {
 		return fmt.Errorf("write image: %w", err)
 	}

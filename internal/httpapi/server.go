@@ -21,17 +21,26 @@ import (
 type Transformer interface {
 	// Do makes the pictures of a job. The caller closes the result.
 	Do(ctx context.Context, job transform.Job) (*transform.Result, error)
+	// DoAll makes those of several jobs of one source, all or none of them.
+	DoAll(ctx context.Context, jobs []transform.Job) ([]*transform.Result, error)
 	// Info describes a source; fresh is asked as in Job.Fresh.
 	Info(ctx context.Context, ref string, fresh func(key string, modified time.Time) (string, bool)) (*transform.Details, error)
-	// Stats, Ready and RetryAfter answer at once, whatever runs.
+	Pulse
+}
+
+// Pulse tells how the work goes. It answers at once, whatever runs.
+type Pulse interface {
 	Stats() transform.Stats
+	// Ready is nil, or why new work is of no use here at the moment.
 	Ready(now time.Time) error
+	// RetryAfter is when who was refused should come back.
 	RetryAfter() time.Duration
 }
 
 const (
 	resizePath     = "/resize"
 	infoPath       = "/info"
+	srcsetPath     = "/srcset"
 	assetsPrefix   = "/assets/"
 	allowedMethods = "GET, HEAD, OPTIONS"
 )
@@ -75,6 +84,7 @@ func (s *Server) Public() http.Handler {
 		resize  = s.handle("resize", s.api(s.negotiable(s.guarded(s.answerResize))))
 		assets  = s.handle("assets", s.api(s.negotiable(s.guarded(s.answerAsset))))
 		info    = s.handle("info", s.api(s.guarded(s.answerInfo)))
+		sets    = s.handle("srcset", s.api(s.negotiable(s.guarded(s.answerSrcset))))
 		health  = s.handle("healthz", s.answerHealth)
 		ready   = s.handle("readyz", s.answerReady)
 		scrape  = s.handle("metrics", s.answerMetrics)
@@ -92,6 +102,8 @@ func (s *Server) Public() http.Handler {
 			assets.ServeHTTP(w, r)
 		case path == infoPath:
 			info.ServeHTTP(w, r)
+		case path == srcsetPath:
+			sets.ServeHTTP(w, r)
 		case path == "/healthz":
 			health.ServeHTTP(w, r)
 		case path == "/readyz":
@@ -145,7 +157,7 @@ func refuseMethod(x *exchange, allowed string) error {
 }
 
 func (s *Server) answerMissing(*exchange) error {
-	return media.Errorf(codeNotFound, "This server answers /resize, /assets/{key}, /info, /healthz and /readyz.")
+	return media.Errorf(codeNotFound, "This server answers /resize, /assets/{key}, /srcset, /info, /healthz and /readyz.")
 }
 
 // answerSite hands on to the site. Browsers send hints with pictures only when

@@ -153,6 +153,7 @@ func newBench(t testing.TB, change func(*settings)) *bench {
 	t.Helper()
 	set := settings{http: httpapi.DefaultConfig(), transform: transform.DefaultConfig(2, 1<<30)}
 	set.transform.Version = "test"
+	set.transform.Originals.Memory = 0 // so that what is left open at the end is a leak
 	b := &bench{
 		engine: &textEngine{info: media.Info{
 			Format: media.JPEG, Width: 300, Height: 400, Orientation: 6, Frames: 1,

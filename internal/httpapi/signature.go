@@ -81,7 +81,7 @@ func namesSignature(query string) bool {
 // TakesSignature tells whether a path and query is of a route that is signed.
 func TakesSignature(target string) bool {
 	path, _, _ := strings.Cut(target, "?")
-	return path == resizePath || path == infoPath || (strings.HasPrefix(path, assetsPrefix) && path != assetsPrefix)
+	return path == resizePath || path == infoPath || path == srcsetPath || (strings.HasPrefix(path, assetsPrefix) && path != assetsPrefix)
 }
 
 // checkExpiry reads expires from a query whose signature is right.

@@ -195,5 +195,7 @@ func TestASlowClientHoldsNoPlaceAtWork(t *testing.T) {
 		if s := b.spools.Stats(); s.Open == 0 {
 			t.Error("the answer was over before it was read")
 		}
+		client.Close()
+		synctest.Wait()
 	})
 }

@@ -204,7 +204,7 @@ func (o *Output) Size() (n int64, complete bool) {
 // Stored gives the bytes when all of them are there, for ranges.
 func (o *Output) Stored() (io.ReadSeeker, bool) {
 	if o.spool == nil {
-		return bytes.NewReader(o.data), true
+		return copying(o.data), true
 	}
 	if _, complete := o.Size(); !complete {
 		return nil, false
@@ -213,7 +213,13 @@ func (o *Output) Stored() (io.ReadSeeker, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return bytes.NewReader(data), true
+	return copying(data), true
+}
+
+// copying hands out copies only, never the bytes themselves: an HTTP/2 stream
+// that is reset may look at what it was given when the mapping is gone.
+func copying(data []byte) io.ReadSeeker {
+	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
 // start marks the output as begun. It is false when the output has ended

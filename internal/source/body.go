@@ -19,6 +19,7 @@ type body struct {
 	transfer *transfer
 	declared int64 // -1 when unknown or inflated
 	inflated bool
+	begun    bool
 	got      int64
 	err      error // what every further Read gives
 	closed   bool
@@ -54,6 +55,12 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if b.err != nil {
 		return 0, b.err
+	}
+	if !b.begun {
+		b.begun = true
+		if b.err = b.transfer.read(); b.err != nil {
+			return 0, b.err
+		}
 	}
 	n, err := b.in.Read(p)
 	b.got += int64(n)

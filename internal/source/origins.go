@@ -38,7 +38,8 @@ type origin struct {
 	name     string
 	breaker  breaker
 	taken    int
-	line     []*waiter // first come, first served
+	parked   int       // visits without a place, see visit.park
+	line     []*waiter // those who return to a place, then first come, first served
 	failures int64
 	stay     time.Duration // smoothed time that a place is taken
 	idle     *list.Element // nil when not idle
@@ -46,11 +47,12 @@ type origin struct {
 
 // waiter stands in a line. Its visit or fault is set before ready is closed.
 type waiter struct {
-	origin *origin
-	pass   pass
-	ready  chan struct{}
-	visit  *visit
-	fault  error
+	origin    *origin
+	pass      pass
+	ready     chan struct{}
+	visit     *visit
+	fault     error
+	returning bool // visit is there from the beginning and lost its place
 }
 
 // OriginStats is what is known of one origin.
@@ -58,8 +60,9 @@ type OriginStats struct {
 	// Host is a scheme with a host, and a port unless it is the scheme's
 	// own, or s3:// with a bucket.
 	Host string
-	// InFlight counts the places that are taken, Waiting who stands in line.
-	InFlight, Waiting int
+	// InFlight counts the places that are taken, Waiting who stands in line,
+	// and Unread the bodies that lost their place as nobody began to read.
+	InFlight, Waiting, Unread int
 	// Failures counts what was fetched in vain, for as long as the origin
 	// is remembered.
 	Failures int64
@@ -84,7 +87,7 @@ func (o *origins) stats() []OriginStats {
 	list := make([]OriginStats, 0, len(o.known))
 	for _, at := range o.known {
 		list = append(list, OriginStats{
-			Host: at.name, InFlight: at.taken, Waiting: len(at.line), Failures: at.failures,
+			Host: at.name, InFlight: at.taken, Waiting: len(at.line), Unread: at.parked, Failures: at.failures,
 			Open: !at.breaker.until.IsZero(), Until: at.breaker.until,
 		})
 	}
@@ -110,12 +113,17 @@ func (o *origins) enter(name string) (*visit, *waiter, error) {
 		return nil, nil, at.full(o.each)
 	}
 	w := &waiter{origin: at, pass: p, ready: make(chan struct{})}
+	o.lineUp(w, len(at.line))
+	return nil, w, nil
+}
+
+func (o *origins) lineUp(w *waiter, position int) {
+	at := w.origin
 	if len(at.line) == 0 {
 		o.lined = append(o.lined, at)
 	}
-	at.line = append(at.line, w)
+	at.line = slices.Insert(at.line, position, w)
 	o.waiting++
-	return nil, w, nil
 }
 
 // origin finds one, or begins to know it in the place of one long idle.
@@ -137,7 +145,7 @@ func (o *origins) origin(name string) *origin {
 
 // rest marks an origin that nobody visits as the last to be forgotten.
 func (o *origins) rest(at *origin) {
-	if at.idle == nil && at.taken == 0 && len(at.line) == 0 {
+	if at.idle == nil && at.taken == 0 && at.parked == 0 && len(at.line) == 0 {
 		at.idle = o.idle.PushBack(at)
 	}
 }
@@ -160,15 +168,19 @@ func (o *origins) take(at *origin, p pass) *visit {
 }
 
 // free gives a place back and fills it again.
-func (o *origins) free(at *origin, stayed time.Duration) {
+func (o *origins) free(at *origin) {
 	at.taken--
 	o.taken--
-	if at.stay == 0 {
-		at.stay = stayed
-	}
-	at.stay += (stayed - at.stay) / 8
 	o.fill()
 	o.rest(at)
+}
+
+// stayed takes down how long a visit took.
+func (at *origin) stayed(d time.Duration) {
+	if at.stay == 0 {
+		at.stay = d
+	}
+	at.stay += (d - at.stay) / 8
 }
 
 // fill lets waiters in while there is room. Among origins the one with the
@@ -187,7 +199,11 @@ func (o *origins) fill() {
 		}
 		w := next.line[0]
 		o.unline(w)
-		w.visit = o.take(next, w.pass)
+		if w.returning {
+			o.retake(w.visit)
+		} else {
+			w.visit = o.take(next, w.pass)
+		}
 		close(w.ready)
 	}
 }
@@ -209,25 +225,29 @@ func (o *origins) unline(w *waiter) bool {
 }
 
 // disperse sends everyone home who waits for an origin that will not be asked.
+// Those who return have their answer already.
 func (o *origins) disperse(at *origin) {
 	for _, w := range slices.Clone(at.line) {
+		if w.returning {
+			continue
+		}
 		o.unline(w)
 		w.fault = at.closed(at.breaker.until.Sub(o.now()))
 		close(w.ready)
 	}
 }
 
-// giveUp is for a waiter that waits no longer. Its visit, if it came just
-// now, goes to the next.
+// giveUp is for a waiter that waits no longer. A place that came just now goes
+// to the next; the visit of one who returns ends with its body.
 func (o *origins) giveUp(w *waiter) {
 	o.mu.Lock()
 	waited := o.unline(w)
-	if waited {
+	if waited && !w.returning {
 		w.origin.breaker.abandon(w.pass)
 		o.rest(w.origin)
 	}
 	o.mu.Unlock()
-	if !waited && w.visit != nil {
+	if !waited && !w.returning {
 		w.visit.end(verdict{})
 	}
 }

@@ -52,6 +52,14 @@ func (t *transfer) enter(at *origins, name string) error {
 	return nil
 }
 
+// read is called before the first byte of a body is.
+func (t *transfer) read() error {
+	if err := t.visit.read(t.ctx); err != nil {
+		return t.fault(err)
+	}
+	return nil
+}
+
 // leave gives the place back. err is what fault made of the outcome.
 func (t *transfer) leave(err error) {
 	result := judge(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,14 +12,19 @@ import (
 )
 
 // visit is a place at an origin, from the request to the end of the body. One
-// goroutine has it at a time.
+// goroutine has it at a time, but for parked, which origins.mu guards.
 type visit struct {
 	origins *origins
 	origin  *origin
 	pass    pass
 	begun   time.Time
 	over    bool
+	parking *time.Timer // runs until somebody reads
+	parked  bool
 }
+
+// parkAfter is how long a body may keep a place without being read.
+const parkAfter = 100 * time.Millisecond
 
 // What became of a visit. The zero verdict says nothing of the origin.
 type (
@@ -43,6 +49,10 @@ func (o *origins) visit(ctx context.Context, name string) (*visit, error) {
 	if w == nil {
 		return v, err
 	}
+	return o.await(ctx, w)
+}
+
+func (o *origins) await(ctx context.Context, w *waiter) (*visit, error) {
 	select {
 	case <-w.ready:
 		return w.visit, w.fault
@@ -57,17 +67,71 @@ func (v *visit) answered() {
 	v.origins.mu.Lock()
 	defer v.origins.mu.Unlock()
 	v.origin.breaker.answered(v.pass)
+	v.parking = time.AfterFunc(parkAfter, v.park)
+}
+
+// park takes the place from a body that nobody reads. Whoever has it waits for
+// something else, which may well be another original: of this origin, so that
+// many of them would wait for each other, or of a slow one, which would take
+// this one's places that way.
+func (v *visit) park() {
+	o, at := v.origins, v.origin
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v.over || v.parked || v.parking == nil {
+		return
+	}
+	v.parked = true
+	at.parked++
+	o.free(at)
+}
+
+// read is called before the body is read for the first time. A parked visit
+// waits to get its place back, before all who have none yet.
+func (v *visit) read(ctx context.Context) error {
+	o, at := v.origins, v.origin
+	o.mu.Lock()
+	v.parking.Stop()
+	v.parking = nil
+	if !v.parked {
+		o.mu.Unlock()
+		return nil
+	}
+	w := &waiter{origin: at, pass: v.pass, ready: make(chan struct{}), visit: v, returning: true}
+	ahead := slices.IndexFunc(at.line, func(other *waiter) bool { return !other.returning })
+	if ahead < 0 {
+		ahead = len(at.line)
+	}
+	o.lineUp(w, ahead)
+	o.fill()
+	o.mu.Unlock()
+	_, err := o.await(ctx, w)
+	return err
+}
+
+// retake gives a parked visit its place back.
+func (o *origins) retake(v *visit) {
+	v.parked = false
+	v.origin.parked--
+	v.origin.taken++
+	o.taken++
 }
 
 // end gives the place back. Only the first end counts.
 func (v *visit) end(result verdict) {
-	if v == nil || v.over {
+	if v == nil {
 		return
 	}
-	v.over = true
 	o, at := v.origins, v.origin
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if v.over {
+		return
+	}
+	v.over = true
+	if v.parking != nil {
+		v.parking.Stop()
+	}
 	now := o.now()
 	if result.kind == verdictBad {
 		at.failures++
@@ -75,7 +139,13 @@ func (v *visit) end(result verdict) {
 	if o.breaking && at.breaker.learn(v.pass, now, result) {
 		o.disperse(at)
 	}
-	o.free(at, now.Sub(v.begun))
+	if v.parked {
+		at.parked--
+		o.rest(at)
+		return
+	}
+	at.stayed(now.Sub(v.begun))
+	o.free(at)
 }
 
 // learn tells whether the breaker opened.

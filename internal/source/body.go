@@ -93,7 +93,7 @@ func (b *body) Close() error {
 // nothing. One that was closed unread, as most are that turn out to be known,
 // is a good one unless the client had left.
 func (b *body) outcome() error {
-	if b.err == io.EOF {
+	if errors.Is(b.err, io.EOF) {
 		return nil
 	}
 	if b.err == nil && b.transfer.parent.Err() != nil {

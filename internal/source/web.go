@@ -62,14 +62,14 @@ func (w *web) open(ctx context.Context, ref string, have Meta) (*Object, error) 
 
 // ask gives an object that owns the transfer, or is unchanged and needs none.
 func (w *web) ask(t *transfer, target *url.URL, have Meta) (*Object, error) {
-	resp, err := w.follow(t, target, conditionOf(have))
+	resp, err := w.follow(t, target, conditionOf(have)) //nolint:bodyclose // newBody takes it over
 	if err == nil && resp.StatusCode == http.StatusNotModified {
 		if meta, ok := have.confirmed(resp.Header, time.Now(), w.cfg.HonourCacheControl); ok {
 			t.end()
 			return &Object{Meta: meta, Unchanged: true}, nil
 		}
 		// It contradicts itself, so it has to send what it means.
-		resp, err = w.follow(t, target, condition{}) //nolint:bodyclose // newBody takes it over
+		resp, err = w.follow(t, target, condition{}) //nolint:bodyclose // as above
 	}
 	if err != nil {
 		return nil, err

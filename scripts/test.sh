@@ -18,6 +18,7 @@ readonly RACE="
 elastic
 internal/cache
 internal/httpapi
+internal/originals
 internal/source
 internal/spool
 internal/transform

@@ -12,9 +12,9 @@ import (
 // finds no place among them is asked about when it is used next.
 const mostBehind = 16
 
-// rest is how long an origin that could not be asked is left alone where there
+// quiet is how long an origin that could not be asked is left alone where there
 // is something stale to use instead.
-const rest = time.Second
+const quiet = time.Second
 
 // Run does what nobody waits for: it writes to the disk and lets originals be
 // asked about behind those who use them. It blocks until ctx ends. Then the
@@ -112,7 +112,7 @@ func (s *Store) follow(e *entry, q *question) {
 	defer s.unlock()
 	s.behind--
 	if err != nil {
-		e.pause = now.Add(rest)
+		e.pause = now.Add(quiet)
 	}
 	s.leave(e)
 }
@@ -126,5 +126,5 @@ func (s *Store) worthFetching(o *Original) bool {
 	if ed.flow == nil || !ed.attached() || !s.cfg.mayKeep(ed.meta) {
 		return false
 	}
-	return s.disk != nil && ed.meta.Kind != source.KindFile || s.fits(classSize(int(max(ed.meta.Size, 1))))
+	return s.disk != nil && ed.meta.Kind != source.KindFile || s.fits(held(ed.meta.Size))
 }

@@ -14,8 +14,9 @@ import (
 type body struct {
 	bytes   []byte
 	release func()
-	memory  int64 // what it counts while it is kept
-	mapped  bool  // it is the disk's, which keeps it better than memory would
+	rest    func() // told when it is only kept
+	memory  int64  // what it counts while it is kept
+	mapped  bool   // it is the disk's, which keeps it better than memory would
 
 	once sync.Once
 	sum  string
@@ -27,13 +28,27 @@ func spooled(sp *spool.Spool) (*body, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read spool: %w", err)
 	}
-	return &body{bytes: bytes, release: sp.Release, memory: classSize(len(bytes))}, nil
+	return &body{bytes: bytes, release: sp.Release, rest: func() { rest(sp) }, memory: held(int64(len(bytes)))}, nil
 }
 
-// classSize is the buffer that a spool has for n bytes: a power of two. It is
-// too much for those that the spool has moved to its disk.
-func classSize(n int) int64 {
-	return max(int64(1)<<bits.Len64(uint64(max(n, 1)-1)), 4096)
+// rest lets go of memory that a spool can do without. It may have been given
+// back meanwhile.
+func rest(sp *spool.Spool) {
+	if sp.Retain() {
+		sp.Idle()
+		sp.Release()
+	}
+}
+
+// held is what a spool has in memory for n bytes: a power of two while they
+// are few, whole pages when they are more. It is too much for those that lie
+// on the spool's disk.
+func held(n int64) int64 {
+	const few, page = 256 << 10, 4 << 10
+	if n <= few {
+		return max(int64(1)<<bits.Len64(uint64(max(n, 1)-1)), page)
+	}
+	return (n + page - 1) / page * page
 }
 
 // hash is computed once, by the first who asks.

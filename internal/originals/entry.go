@@ -142,7 +142,11 @@ func (s *Store) drop(ed *edition) {
 // release gives the bytes back when nobody needs them any more. An idle
 // entry that was good for its bytes only is forgotten with them.
 func (s *Store) release(ed *edition) {
-	if ed.body == nil || ed.holders > 0 || ed.pins > 0 || ed.kept != nil {
+	if ed.body == nil || ed.holders > 0 || ed.pins > 0 {
+		return
+	}
+	if ed.kept != nil {
+		s.rubbish = append(s.rubbish, ed.body.rest)
 		return
 	}
 	s.rubbish = append(s.rubbish, ed.body.release)

@@ -19,20 +19,63 @@ type flow struct {
 	object *source.Object // opened, nothing read; nil when it is still to be opened
 	cancel context.CancelCauseFunc
 	begun  bool
+	unread *time.Timer   // begins it unasked; nil when it begins at once
 	done   chan struct{} // closed when the edition has its bytes, or err is set
 	err    error
+}
+
+// unreadFor is how long an opened body waits for somebody to want it. It takes
+// a place at its origin, for which others wait who may have one, too: were it
+// not read to its end sooner or later, all could wait for each other. Most are
+// closed before, since a tag or a cache had the answer.
+const unreadFor = 100 * time.Millisecond
+
+// publish makes an edition of an object that is open now. It is the current
+// one from here on unless nobody may come to know of it.
+func (s *Store) publish(e *entry, object *source.Object, cancel context.CancelCauseFunc, sent time.Time, known bool) *edition {
+	f := &flow{object: object, cancel: cancel, done: make(chan struct{})}
+	ed := &edition{of: e, meta: object.Meta, at: sent, flow: f}
+	f.unread = time.AfterFunc(unreadFor, func() {
+		s.mu.Lock()
+		defer s.unlock()
+		if ed.flow == f && !f.begun && !s.closed {
+			s.read(f, ed)
+		}
+	})
+	if known && !s.closed {
+		s.attach(ed)
+	}
+	return ed
+}
+
+// read begins a flow whose body is open.
+func (s *Store) read(f *flow, ed *edition) {
+	f.begin()
+	s.work.Go(func() { s.carry(f, ed, f.object) })
+}
+
+func (f *flow) begin() {
+	f.begun = true
+	f.unread.Stop()
 }
 
 // giveUp ends a flow that nobody waits for. One that has begun is ended by
 // its goroutine.
 func (s *Store) giveUp(f *flow) {
-	f.cancel(errAbandoned)
 	if f.begun {
+		f.cancel(errAbandoned)
 		return
 	}
+	f.unread.Stop()
+	s.refuse(f.object, f.cancel)
+}
+
+// refuse closes an object that nobody wants and gives its place back. Nothing
+// of it was read, so a failing close loses nothing.
+func (s *Store) refuse(object *source.Object, cancel context.CancelCauseFunc) {
+	cancel(errAbandoned)
 	s.fetches--
-	// Nothing was read, so a failing close loses nothing.
-	s.rubbish = append(s.rubbish, func() { _ = f.object.Body.Close() })
+	s.rubbish = append(s.rubbish, func() { _ = object.Body.Close() })
 }
 
 // fetch makes sure that the bytes of ed are on their way.
@@ -44,8 +87,7 @@ func (s *Store) fetch(ed *edition, ref string) (*flow, error) {
 	case s.closed:
 		return nil, errStopping
 	case f != nil:
-		f.begun = true
-		s.work.Go(func() { s.carry(f, ed, f.object) })
+		s.read(f, ed)
 		return f, nil
 	case !ed.attached() || !ed.recognizable():
 		return nil, changed()
@@ -63,7 +105,7 @@ func (s *Store) fetch(ed *edition, ref string) (*flow, error) {
 
 // carry reads what a question has opened.
 func (s *Store) carry(f *flow, ed *edition, object *source.Object) {
-	b, err := s.read(object)
+	b, err := s.readAll(object)
 	f.cancel(nil)
 	s.mu.Lock()
 	defer s.unlock()
@@ -108,20 +150,23 @@ func (s *Store) bring(ctx context.Context, f *flow, ed *edition, ref string, hav
 func (s *Store) bringOther(f *flow, ed *edition, object *source.Object, sent time.Time) {
 	s.mu.Lock()
 	s.counts.Changed++
-	s.fetches++ // for other; f gives its own back
-	other := &flow{object: object, cancel: f.cancel, begun: true}
-	fresh := s.publish(ed.of, other, sent, ed.flow == f && ed.attached())
-	s.hold(fresh)
-	wanted := fresh.attached()
+	wanted := ed.flow == f && ed.attached()
 	s.arrive(f, ed, nil, changed())
-	s.unlock()
+	s.fetches++ // the object keeps the place
 	if !wanted {
-		f.cancel(errAbandoned)
+		defer s.unlock()
+		s.refuse(object, f.cancel)
+		return
 	}
-	s.carry(other, fresh, object)
+	other := s.publish(ed.of, object, f.cancel, sent, true)
+	s.hold(other)
+	own := other.flow
+	own.begin()
+	s.unlock()
+	s.carry(own, other, object)
 	s.mu.Lock()
 	defer s.unlock()
-	s.drop(fresh)
+	s.drop(other)
 }
 
 // arrive ends a flow: its edition has the bytes from here on, or its waiters
@@ -146,12 +191,11 @@ func (s *Store) arrive(f *flow, ed *edition, b *body, err error) {
 	}
 }
 
-// read brings a body whole into a spool; only a complete one is a body.
-func (s *Store) read(object *source.Object) (*body, error) {
+// readAll brings a body whole into a spool; only a complete one is a body.
+func (s *Store) readAll(object *source.Object) (*body, error) {
 	sp := s.spools.New(s.cfg.SourceBytes)
 	sp.Expect(object.Size)
-	n, err := io.Copy(sp, object.Body)
-	err = errors.Join(err, object.Body.Close())
+	n, err := s.copyAll(sp, object.Body)
 	if err == nil && object.Size >= 0 && n != object.Size {
 		err = media.Errorf(media.CodeSourceFailed, "The source ended after %d of %d bytes.", n, object.Size)
 	}
@@ -174,4 +218,10 @@ func (s *Store) read(object *source.Object) (*body, error) {
 		return nil, media.Wrap(media.CodeOverloaded, err, "The server is busy: its space for sources is used up.")
 	}
 	return nil, asSourceError(err)
+}
+
+func (s *Store) copyAll(sp *spool.Spool, in io.ReadCloser) (n int64, err error) {
+	defer s.recovered(&err)
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return io.Copy(sp, in)
 }

@@ -32,7 +32,7 @@ func (s *Store) look(ref string, base *edition) (*Original, error) {
 	defer s.drop(base)
 	s.counts.Revalidated++
 	if err == nil && !object.Unchanged {
-		return s.handle(s.seen(base.of, &flow{object: object, cancel: cancel}, sent), ref, false, now), nil
+		return s.handle(s.seen(base.of, object, cancel, sent), ref, false, now), nil
 	}
 	s.fetches--
 	cancel(nil)
@@ -46,12 +46,12 @@ func (s *Store) look(ref string, base *edition) (*Original, error) {
 
 // seen is the edition of a file that was found changed: the current one when
 // somebody else has found the same already.
-func (s *Store) seen(e *entry, f *flow, sent time.Time) *edition {
+func (s *Store) seen(e *entry, object *source.Object, cancel context.CancelCauseFunc, sent time.Time) *edition {
 	ed := e.current
-	if ed == nil || !sameVersion(ed.meta, f.object.Meta) || !ed.recognizable() {
-		return s.publish(e, f, sent, true)
+	if ed == nil || !sameVersion(ed.meta, object.Meta) {
+		return s.publish(e, object, cancel, sent, true)
 	}
-	s.giveUp(f)
+	s.refuse(object, cancel)
 	return ed
 }
 

@@ -87,7 +87,7 @@ func (o *origin) Open(ctx context.Context, ref string) (*source.Object, error) {
 func (o *origin) OpenIf(ctx context.Context, ref string, have source.Meta) (*source.Object, error) {
 	return o.answer(ctx, ref, func(a *asked, p page) bool {
 		a.Conditional++
-		if have.ETag == p.etag {
+		if have.ETag == p.etag && p.fault == nil {
 			a.Unchanged++
 			return true
 		}
@@ -135,8 +135,11 @@ func (p page) meta() source.Meta {
 		kind = source.KindHTTP
 	}
 	size := int64(len(p.data))
-	if p.openEnded {
+	switch {
+	case p.openEnded:
 		size = -1
+	case p.kind == "short": // it has declared more than it sends
+		size++
 	}
 	return source.Meta{Kind: kind, Size: size, ETag: p.etag, MaxAge: p.maxAge, Life: p.life, OpenEnded: p.openEnded}
 }
@@ -204,6 +207,8 @@ func unavailable() error {
 	return media.Errorf(media.CodeSourceUnavailable, "The origin is not asked for now.")
 }
 
+func notThere() error { return media.Errorf(media.CodeSourceNotFound, "There is no such source.") }
+
 // bench is a store before an origin, inside a synctest bubble.
 type bench struct {
 	t      *testing.T
@@ -214,9 +219,10 @@ type bench struct {
 }
 
 type setup struct {
-	cfg   originals.Config
-	disk  *cache.Disk
-	noRun bool
+	cfg    originals.Config
+	disk   *cache.Disk
+	noRun  bool
+	opener source.Opener // in front of the origin; nil for itself
 }
 
 func newBench(t *testing.T, o *origin, s setup) *bench {
@@ -225,7 +231,11 @@ func newBench(t *testing.T, o *origin, s setup) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := originals.New(s.cfg, o, pool, s.disk, slog.New(slog.DiscardHandler))
+	var opener source.Opener = o
+	if s.opener != nil {
+		opener = s.opener
+	}
+	store, err := originals.New(s.cfg, opener, pool, s.disk, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,13 +64,7 @@ func (s *Store) ask(ctx context.Context, q *question) {
 // inquire asks the origin, on condition that have is outdated where that can
 // be told. What may be cut is no base for a condition. Errors have a code.
 func (s *Store) inquire(ctx context.Context, ref string, have source.Meta) (*source.Object, error) {
-	object, err := s.guarded(ctx, func(ctx context.Context) (*source.Object, error) {
-		conditional, ok := s.opener.(source.Conditional)
-		if ok && have.Validator() != "" && !have.OpenEnded {
-			return conditional.OpenIf(ctx, ref, have)
-		}
-		return s.opener.Open(ctx, ref)
-	})
+	object, err := s.open(ctx, ref, have)
 	if err == nil && !object.Unchanged && object.Size > s.cfg.SourceBytes {
 		err = errors.Join(tooLarge(s.cfg.SourceBytes), object.Body.Close())
 	}
@@ -80,13 +74,22 @@ func (s *Store) inquire(ctx context.Context, ref string, have source.Meta) (*sou
 	return object, nil
 }
 
+func (s *Store) open(ctx context.Context, ref string, have source.Meta) (object *source.Object, err error) {
+	defer s.recovered(&err)
+	conditional, ok := s.opener.(source.Conditional)
+	if ok && have.Validator() != "" && !have.OpenEnded {
+		return conditional.OpenIf(ctx, ref, have)
+	}
+	return s.opener.Open(ctx, ref)
+}
+
 // resolve makes the origin's word the answer.
 func (s *Store) resolve(q *question, object *source.Object, err error, sent, now time.Time) {
 	if q.base != nil {
 		s.counts.Revalidated++
 	}
 	if err == nil && !object.Unchanged {
-		q.answer = s.publish(q.of, &flow{object: object, cancel: q.cancel}, sent, !q.forgotten)
+		q.answer = s.publish(q.of, object, q.cancel, sent, !q.forgotten)
 		s.hold(q.answer)
 		return
 	}
@@ -98,24 +101,13 @@ func (s *Store) resolve(q *question, object *source.Object, err error, sent, now
 		q.answer = q.base
 	case source.Unavailable(err) && !q.forgotten && q.base != nil && s.cfg.helpsOut(q.base.meta, q.base.at, now):
 		q.answer, q.stale = q.base, true
-		q.of.pause = now.Add(rest)
+		q.of.pause = now.Add(quiet)
 	default:
 		q.err = err
 		s.disown(q.base, err)
 		return
 	}
 	s.hold(q.answer)
-}
-
-// publish makes an edition of an opened object, which is the current one from
-// here on unless nobody may know of it.
-func (s *Store) publish(e *entry, f *flow, sent time.Time, known bool) *edition {
-	f.done = make(chan struct{})
-	ed := &edition{of: e, meta: f.object.Meta, at: sent, flow: f}
-	if known && !s.closed {
-		s.attach(ed)
-	}
-	return ed
 }
 
 // renew notes that the origin has vouched for an edition again.

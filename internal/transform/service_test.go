@@ -131,6 +131,7 @@ type bench struct {
 	source *memorySource
 	spools *spool.Pool
 	cfg    transform.Config
+	rests  []func() // end the services, and wait for that
 }
 
 // with is another service of the same settings, which runs until the test ends.
@@ -140,22 +141,25 @@ func (b *bench) with(t *testing.T, engine transform.Engine, sources source.Opene
 	if err != nil {
 		t.Fatal(err)
 	}
-	keepRunning(t, service)
+	b.rests = append(b.rests, keepRunning(t, service))
 	return service
 }
 
-// keepRunning runs the service until the test has ended.
-func keepRunning(t *testing.T, service *transform.Service) {
+// keepRunning runs the service until the test has ended, or what it returns
+// is called.
+func keepRunning(t *testing.T, service *transform.Service) func() {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- service.Run(ctx) }()
-	t.Cleanup(func() {
+	rest := sync.OnceFunc(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
 	})
+	t.Cleanup(rest)
+	return rest
 }
 
 func newBench(t *testing.T, change func(*transform.Config)) *bench {
@@ -188,8 +192,11 @@ func (b *bench) mustBeEmpty(t *testing.T) {
 	if err := b.Shutdown(ctx); err != nil {
 		t.Errorf("shut down: %v", err)
 	}
-	if open, kept := b.spools.Stats().Open, b.Stats().Originals.KeptBodies; open != kept {
-		t.Errorf("%d spools are still open, and %d originals are kept", open, kept)
+	for _, rest := range b.rests {
+		rest()
+	}
+	if s := b.spools.Stats(); s.Open != 0 {
+		t.Errorf("%d spools are still open", s.Open)
 	}
 	if b.source.open != 0 {
 		t.Errorf("%d source bodies are still open", b.source.open)

@@ -114,7 +114,7 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	}
 	config.Site, config.MetricsOnPublic = site, role == Up
 	config.Spools, config.Engine, config.Tracer = p.spools, p.engineStats, p.tracing.provider
-	config.Pools = p.service.Pools
+	config.Pools, config.Origins = p.service.Pools, p.sources.Origins
 	edge, err := httpapi.New(config, p.ready, p.log)
 	if err != nil {
 		return err

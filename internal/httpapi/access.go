@@ -58,8 +58,10 @@ func (x *exchange) facts() []slog.Attr {
 		attrs = append(attrs,
 			slog.Bool("cache_hit", x.hit),
 			slog.Float64("fetch_ms", milliseconds(x.timings.Fetch)),
-			slog.Float64("queue_ms", milliseconds(x.timings.Wait)),
-			slog.Float64("work_ms", milliseconds(x.timings.Work)))
+			slog.Float64("wait_ms", milliseconds(x.timings.Wait)),
+			slog.Float64("first_ms", milliseconds(x.timings.First)),
+			slog.Float64("work_ms", milliseconds(x.timings.Work)),
+			slog.Float64("write_ms", milliseconds(x.w.blocked)))
 	}
 	if x.format != "" {
 		attrs = append(attrs, slog.String("format", string(x.format)))

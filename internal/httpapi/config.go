@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
 	"github.com/spillway-media/spillway/internal/transform"
 )
@@ -61,6 +62,9 @@ type Config struct {
 	// their metrics out.
 	Spools interface{ Stats() spool.Stats }
 	Engine func() EngineStats
+	// Origins tells of those that originals come from, for metrics; nil has
+	// none to tell of.
+	Origins func() []source.OriginStats
 	// Pools tells of the worker pools for metrics and /debug/pools; nil has
 	// none to tell of.
 	Pools func() []transform.Pool

@@ -29,6 +29,7 @@ type exchange struct {
 	timings transform.Timings
 	worked  bool // timings count
 	hit     bool // answered from the cache
+	joined  bool // the work was somebody else's already
 	broken  bool // cut off after its first byte
 	code    media.Code
 	err     error
@@ -115,7 +116,8 @@ func (s *Server) record(x *exchange) {
 
 // note keeps what a result tells for log, metrics and trace.
 func (x *exchange) note(result *transform.Result) {
-	x.timings, x.worked, x.hit = result.Timings(), true, result.CacheHit
+	x.timings, x.worked = result.Timings(), true
+	x.hit, x.joined = result.CacheHit, result.Joined
 }
 
 // codeOf is the code of a fault; what names none is ours.

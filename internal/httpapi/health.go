@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/spillway-media/spillway/internal/media"
 )
 
@@ -34,7 +32,7 @@ func (s *Server) answerHealth(x *exchange) error { return s.writeState(x, `{"sta
 // answerReady says whether new requests are of use here at the moment.
 func (s *Server) answerReady(x *exchange) error {
 	if err := s.images.Ready(s.cfg.Now()); err != nil {
-		return media.Wrap(codeNotReady, err, "Work that waits is not getting done, or the server is stopping.")
+		return media.Wrap(codeNotReady, err, "New work is of no use here at the moment: %s.", err)
 	}
 	return s.writeState(x, `{"status":"ready"}`)
 }
@@ -54,6 +52,6 @@ func (s *Server) answerMetrics(x *exchange) error {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return refuseMethod(x, "GET, HEAD")
 	}
-	promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}).ServeHTTP(x.w, x.r)
+	s.metrics.scrape.ServeHTTP(x.w, x.r)
 	return nil
 }

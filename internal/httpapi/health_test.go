@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -95,6 +98,28 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
+// The reason stands in the answer, so that whoever balances load need not look
+// into a log.
+func TestReadinessTellsWhyNot(t *testing.T) {
+	server, err := httpapi.New(httpapi.DefaultConfig(), saturated{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := ask(server.Public(), http.MethodGet, "/readyz")
+	if p := wantProblem(t, res, 503, "not-ready"); !strings.Contains(p.Detail, "images have waited for more than 800ms") || res.Header.Get("Retry-After") == "" {
+		t.Errorf("got %+v, Retry-After %q", p, res.Header.Get("Retry-After"))
+	}
+}
+
+// saturated is a service whose line stands.
+type saturated struct{ httpapi.Transformer }
+
+func (saturated) Ready(time.Time) error {
+	return errors.New("saturated: images have waited for more than 800ms since 12s ago")
+}
+
+func (saturated) RetryAfter() time.Duration { return time.Second }
+
 func TestWhichListenerAnswersWhat(t *testing.T) {
 	b := newBench(t, nil)
 	up := newBench(t, func(s *settings) { s.http.MetricsOnPublic = true })
@@ -167,6 +192,7 @@ func TestWhatNeitherRouteNorSiteHasIsAProblem(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	b := newBench(t, func(s *settings) {
 		s.http.Engine = func() httpapi.EngineStats { return httpapi.EngineStats{MemoryBytes: 4711, OpenFiles: 3} }
+		s.http.Origins = someOrigins
 	})
 	b.get("/assets/a.jpg?format=png")
 	b.get("/assets/missing")
@@ -177,9 +203,16 @@ func TestMetrics(t *testing.T) {
 		`spillway_http_requests_total{format="png",route="assets",status="2xx"} 2`,
 		`spillway_http_requests_total{format="",route="assets",status="4xx"} 1`,
 		`spillway_http_request_seconds_count{route="assets"} 3`,
-		`spillway_stage_seconds_count{stage="work"} 1`,
+		`spillway_stage_seconds_count{format="png",outcome="whole",stage="work"} 1`,
+		`spillway_stage_seconds_count{format="png",outcome="whole",stage="first"} 1`,
+		`spillway_stage_seconds_count{format="png",outcome="whole",stage="write"} 2`,
+		`spillway_queue_age_seconds 0`, `spillway_backlog_seconds 0`, `spillway_overloaded 0`,
+		`spillway_flights 0`, `spillway_flights_joined_total 0`, `spillway_flights_merged_total 0`, `spillway_effort_reduced_total 0`,
+		`spillway_origins{breaker="open"} 2`, `spillway_origins{breaker="closed"} 1`, `spillway_origin_breaker_open{origin="https://b.example"} 1`,
+		`spillway_origin_fetches{state="in-flight"} 3`, `spillway_origin_fetches{state="waiting"} 5`,
+		`spillway_originals_opened_total 3`,
 		`spillway_jobs_in_flight 0`, `spillway_jobs_waiting 0`, `spillway_jobs_limit 2`, `spillway_jobs_done_total 1`,
-		`spillway_cache_hits_total 1`, `spillway_cache_entries 1`,
+		`spillway_cache_hits_total{store="memory"} 1`, `spillway_cache_entries{store="memory"} 1`, `spillway_cache_entries{store="disk"} 0`,
 		`spillway_decoded_bytes{kind="reserved"} 0`, `spillway_decoded_bytes{kind="budget"} 4.29496729e+08`,
 		`spillway_spools_open 0`, `spillway_spool_bytes{place="memory"} 0`, `spillway_spool_bytes{place="disk"} 0`,
 		`spillway_vips_memory_bytes 4711`, `spillway_vips_files 3`,
@@ -203,9 +236,35 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+func someOrigins() []source.OriginStats {
+	return []source.OriginStats{
+		{Host: "https://a.example", InFlight: 2, Failures: 1},
+		{Host: "https://b.example", Failures: 9, Open: true},
+		{Host: "https://c.example", InFlight: 1, Waiting: 5, Failures: 7, Open: true},
+	}
+}
+
+// Names are chosen by clients, so there must not be any number of them.
+func TestMetricsNameFewOrigins(t *testing.T) {
+	b := newBench(t, func(s *settings) {
+		s.http.Origins = func() (all []source.OriginStats) {
+			for i := range 500 {
+				all = append(all, source.OriginStats{Host: fmt.Sprint("https://", i, ".example"), Open: true, Failures: int64(i)})
+			}
+			return all
+		}
+	})
+	text := body(t, ask(b.Admin(), http.MethodGet, "/metrics"))
+	if n := strings.Count(text, "spillway_origin_breaker_open{"); n != 20 || !strings.Contains(text, `origin="https://499.example"`) {
+		t.Errorf("%d are named", n)
+	}
+}
+
 // The reference lists the metrics there are, and no others.
 func TestDocsListEveryMetric(t *testing.T) {
-	b := newBench(t, func(s *settings) { s.http.Engine = func() httpapi.EngineStats { return httpapi.EngineStats{} } })
+	b := newBench(t, func(s *settings) {
+		s.http.Engine, s.http.Origins = func() httpapi.EngineStats { return httpapi.EngineStats{} }, someOrigins
+	})
 	b.get("/assets/a.jpg")
 	b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {
 		return media.Errorf(media.CodeDecodeFailed, "The picture is broken.")
@@ -248,7 +307,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("%s is %v, want %v", key, lines[0][key], want)
 		}
 	}
-	for _, key := range []string{"fetch_ms", "queue_ms", "work_ms", "duration_ms"} {
+	for _, key := range []string{"fetch_ms", "wait_ms", "first_ms", "work_ms", "write_ms", "duration_ms"} {
 		if _, ok := lines[0][key].(float64); !ok {
 			t.Errorf("%s is %v", key, lines[0][key])
 		}

@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/spillway-media/spillway/internal/media"
 )
@@ -18,6 +20,7 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	stages   *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
+	scrape   http.Handler
 }
 
 // requestBuckets reach from a cached answer to the longest transform.
@@ -36,8 +39,8 @@ func newMetrics(images Transformer, cfg Config) *metrics {
 		}, []string{"route"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "spillway_stage_seconds", Buckets: requestBuckets,
-			Help: "Time of a stage of requests that needed it: fetch, queue or work.",
-		}, []string{"stage"}),
+			Help: "Time of a stage of requests that needed it, by format written and whether the answer was whole.",
+		}, []string{"stage", "format", "outcome"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "spillway_http_response_bytes_total",
 			Help: "Body bytes sent to clients, by route.",
@@ -45,10 +48,17 @@ func newMetrics(images Transformer, cfg Config) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.stages, m.bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&pulled{images: images, spools: cfg.Spools, engine: cfg.Engine})
+		newPulled(images, cfg))
 	if cfg.Pools != nil {
 		m.registry.MustRegister(&pooled{cfg.Pools, poolFigures()})
 	}
+	if cfg.Origins != nil {
+		m.registry.MustRegister(newAskedOrigins(cfg.Origins))
+	}
+	m.scrape = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		// Packing takes longer than all the rest, just when nobody has time.
+		DisableCompression: true,
+	})
 	return m
 }
 
@@ -57,14 +67,29 @@ func (m *metrics) observe(x *exchange, took time.Duration) {
 	m.requests.WithLabelValues(x.route, statusClass(x), string(x.format)).Inc()
 	m.seconds.WithLabelValues(x.route).Observe(took.Seconds())
 	m.bytes.WithLabelValues(x.route).Add(float64(x.w.bytes))
-	if !x.worked {
-		return
-	}
+	m.observeStages(x)
+}
+
+// observeStages leaves out what was somebody else's work: a stage counts once.
+func (m *metrics) observeStages(x *exchange) {
 	for _, stage := range stagesOf(x) {
-		if stage.took > 0 {
-			m.stages.WithLabelValues(stage.name).Observe(stage.took.Seconds())
+		if stage.took > 0 && (stage.name == stageWrite || !x.joined) {
+			m.stages.WithLabelValues(stage.name, string(x.format), outcome(x)).Observe(stage.took.Seconds())
 		}
 	}
+}
+
+// outcome tells what became of an answer that had begun.
+func outcome(x *exchange) string {
+	switch {
+	case x.code == media.CodeCancelled:
+		return "gone"
+	case x.broken || x.w.status >= 500:
+		return "failed"
+	case x.w.status >= 400:
+		return "refused"
+	}
+	return "whole"
 }
 
 // statusClass tells answers that we had to cut off from those that went well:

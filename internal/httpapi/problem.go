@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -54,7 +55,7 @@ func (s *Server) writeProblem(x *exchange, err error) {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", s.errorCacheControl(p.Code))
 	if wait := s.retryAfter(err, p.Status); wait > 0 {
-		h.Set("Retry-After", strconv.Itoa(ceilSeconds(wait)))
+		h.Set("Retry-After", strconv.Itoa(spread(ceilSeconds(wait))))
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -70,10 +71,16 @@ func (s *Server) retryAfter(err error, status int) time.Duration {
 	if errors.As(err, &fault) && fault.RetryAfter > 0 {
 		return fault.RetryAfter
 	}
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		return s.images.RetryAfter()
 	}
 	return 0
+}
+
+// spread adds up to half of it to a wait, and a second at least: who was
+// refused together must not come back together.
+func spread(seconds int) int {
+	return seconds + rand.IntN(max(seconds/2, 1)+1) //nolint:gosec // nobody gains by guessing it
 }
 
 func (s *Server) errorCacheControl(code media.Code) string {

@@ -118,8 +118,19 @@ func TestProblems(t *testing.T) {
 		}
 		res := b.get("/assets/a.jpg")
 		wantProblem(t, res, 503, "source-unavailable")
-		if got := res.Header.Get("Retry-After"); got != "7" {
-			t.Errorf("Retry-After is %q, want 7", got)
+		if got, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || got < 7 || got > 10 {
+			t.Errorf("Retry-After is %q, want 7 to 10", res.Header.Get("Retry-After"))
+		}
+	})
+	t.Run("who was refused together does not come back together", func(t *testing.T) {
+		b := newBench(t, nil)
+		b.source.err = &media.Error{Code: media.CodeSourceUnavailable, Detail: "The source fails.", RetryAfter: 20 * time.Second}
+		told := map[string]bool{}
+		for range 100 {
+			told[b.get("/assets/a.jpg").Header.Get("Retry-After")] = true
+		}
+		if len(told) < 5 || told["19"] || told["31"] {
+			t.Errorf("all are told to come back after %v", told)
 		}
 	})
 	t.Run("work the server gives up itself is worth another try", func(t *testing.T) {

@@ -49,14 +49,23 @@ func (s *Server) endSpan(x *exchange) {
 	x.span.End()
 }
 
+// spanStages makes spans of what was measured. Stages follow each other, but
+// for the writing, which goes on while the work does.
 func (s *Server) spanStages(x *exchange) {
 	at := x.began
 	for _, stage := range stagesOf(x) {
-		if stage.took > 0 {
-			_, span := s.tracer.Start(x.r.Context(), stage.name, trace.WithTimestamp(at))
-			at = at.Add(stage.took)
-			span.End(trace.WithTimestamp(at))
+		if stage.took == 0 || stage.name == stageFirst {
+			continue
 		}
+		if stage.name == stageWrite {
+			at = x.w.began
+		}
+		_, span := s.tracer.Start(x.r.Context(), stage.name, trace.WithTimestamp(at))
+		if stage.name == stageWork && x.timings.First > 0 {
+			span.AddEvent("first byte", trace.WithTimestamp(at.Add(x.timings.First)))
+		}
+		at = at.Add(stage.took)
+		span.End(trace.WithTimestamp(at))
 	}
 }
 
@@ -66,8 +75,30 @@ type stage struct {
 	took time.Duration
 }
 
+// The stages of a request. First is a part of work: up to the first byte.
+const (
+	stageFetch   = "fetch"
+	stageInspect = "inspect"
+	stageWait    = "wait"
+	stageFirst   = "first"
+	stageWork    = "work"
+	stageWrite   = "write"
+)
+
 func stagesOf(x *exchange) []stage {
-	return []stage{{"fetch", x.timings.Fetch}, {"queue", x.timings.Wait}, {"work", x.timings.Work}}
+	t := x.timings
+	return []stage{
+		{stageFetch, t.Fetch}, {stageInspect, t.Inspect}, {stageWait, t.Wait},
+		{stageFirst, t.First}, {stageWork, t.Work}, {stageWrite, x.written()},
+	}
+}
+
+// written is how long the client was waited for, where it got a picture.
+func (x *exchange) written() time.Duration {
+	if !x.worked {
+		return 0
+	}
+	return x.w.blocked
 }
 
 // knownMethod keeps invented methods from making names without end.

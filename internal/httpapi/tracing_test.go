@@ -29,7 +29,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"GET resize", "GET assets", "fetch", "work"} {
+	for _, name := range []string{"GET resize", "GET assets", "fetch", "inspect", "wait", "work", "write"} {
 		if !names[name] {
 			t.Errorf("there is no span %q among %v", name, names)
 		}

@@ -22,13 +22,10 @@ type wish struct {
 	expires time.Time
 }
 
-// wrapping is what tells the tags of the forms apart in which one result
-// travels. Several sizes are a result of their own.
-func (w *wish) wrapping() string {
-	if w.request.Encoder != media.EncodeJSON {
-		return ""
-	}
-	wrapping, p := "+json", w.request.Placeholders
+// wrapping is what tells the tags of JSON answers apart that have the same
+// pictures and other placeholders.
+func (w *wish) wrapping() (wrapping string) {
+	p := w.request.Placeholders
 	for _, kind := range []struct {
 		wanted bool
 		mark   string

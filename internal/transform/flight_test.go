@@ -450,6 +450,13 @@ func TestEffortFallsWithTheWait(t *testing.T) {
 			t.Fatalf("reduced %v with effort %d, %v", a.res.Reduced, g.plans[0].Outputs[0].Encode.Effort, a.err)
 		}
 		waitIdle(t, b)
+		free = busyAgain(t, b)
+		kept := <-ask(t.Context(), b, wide(100))
+		if kept.err != nil || !kept.res.Reduced || !kept.res.CacheHit || kept.res.Key != a.res.Key {
+			t.Errorf("the reduced one is there: reduced %v, hit %v, %v", kept.res.Reduced, kept.res.CacheHit, kept.err)
+		}
+		free()
+		waitIdle(t, b)
 		full := <-ask(t.Context(), b, wide(100))
 		if full.err != nil || full.res.Reduced || full.res.CacheHit || full.res.Key == a.res.Key {
 			t.Errorf("without a wait: reduced %v, hit %v, key %q after %q", full.res.Reduced, full.res.CacheHit, full.res.Key, a.res.Key)

@@ -99,10 +99,13 @@ func (s *Service) do(ctx context.Context, job Job) (*Result, error) {
 		return res, s.headers(ctx, job, src, res)
 	}
 	if eased, ok := s.eased(job, k); ok {
-		if res, k, err = s.known(ctx, eased, src, overlay); err != nil || res.NotModified || res.CacheHit {
-			return res, err
+		if res, k, err = s.known(ctx, eased, src, overlay); err != nil {
+			return nil, err
 		}
-		job, res.Reduced = eased, true
+		// What was made before with less effort is no better now.
+		if job, res.Reduced = eased, true; res.NotModified || res.CacheHit {
+			return res, nil
+		}
 		s.reduced.Add(1)
 	}
 	f, fresh, err := s.flights.join(k.tag, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })

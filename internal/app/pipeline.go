@@ -67,6 +67,9 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 	// Whoever waits for a place at its origin counts here, too; the bounds of
 	// what is really fetched are the origins'.
 	config.Originals.Fetches = 8 * c.SourceFetches
+	config.Originals.Memory, config.Originals.Fresh = int64(c.SourceCacheMemory), c.SourceFresh
+	config.Originals.WhileRevalidate, config.Originals.IfError = c.StaleWhileRevalidate, c.StaleIfError
+	config.Originals.Scope = sourceConfig(c).Scope()
 	config.MemoryBudget = c.MemoryBudget.Of(memory)
 	config.CacheMemory = int64(c.CacheMemory)
 	build := ReadBuild()
@@ -136,7 +139,8 @@ type Local struct{ *pipeline }
 // NewLocal builds it. Nothing is cached, since each file comes once, and
 // nobody is turned away, since whoever waits is the same user.
 func NewLocal(c settings.Config, log *slog.Logger) (*Local, error) {
-	c.CacheMemory, c.Queue, c.QueueWait, c.OverloadWait = 0, 1024, time.Hour, time.Hour
+	c.CacheMemory, c.SourceCacheMemory = 0, 0
+	c.Queue, c.QueueWait, c.OverloadWait = 1024, time.Hour, time.Hour
 	// All files are there from the start, so there is no need to find out.
 	c.WorkersMin = transformConfig(c, machine.Seen()).Jobs
 	c.WorkersMax = c.WorkersMin

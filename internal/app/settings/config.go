@@ -23,6 +23,7 @@ type Groups struct {
 	Spooling  `group:"Files"`
 	Caching   `group:"Files"`
 	Sources   `group:"Sources"`
+	Reuse     `group:"Sources"`
 	Signing   `group:"Signatures and presets"`
 	Delivery  `group:"Delivery"`
 	Limits    `group:"Limits of one request"`
@@ -84,6 +85,14 @@ type Sources struct {
 	S3PathStyle          bool          `name:"s3-path-style" help:"Put the bucket in the path, as MinIO and others want it."`
 	S3AccessKey          string        `name:"s3-access-key" kong:"-" secret:"" help:"Access key of the buckets; the usual AWS settings when empty."`
 	S3SecretKey          string        `name:"s3-secret-key" kong:"-" secret:"" help:"Secret key of the buckets."`
+}
+
+// Reuse says for how long originals are used again, and what is kept for it.
+type Reuse struct {
+	SourceCacheMemory    Bytes         `name:"source-cache-memory" default:"32MiB" placeholder:"SIZE" help:"Originals kept in memory after use; 0 keeps none."`
+	SourceFresh          time.Duration `name:"source-fresh" default:"0s" placeholder:"TIME" help:"How long an original is used again without a question to its origin, when that says nothing about it; 0s asks each time."`
+	StaleWhileRevalidate time.Duration `name:"stale-while-revalidate" default:"0s" placeholder:"TIME" help:"How long after its freshness an original is still used while its origin is asked in the background, when that says nothing about it."`
+	StaleIfError         time.Duration `name:"stale-if-error" default:"1h" placeholder:"TIME" help:"How long after its freshness an original is still used when its origin is unavailable, when that says nothing about it."`
 }
 
 // Signing says which requests are answered at all.

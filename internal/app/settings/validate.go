@@ -39,6 +39,7 @@ func (c Config) Validate() error {
 	c.Spooling.check(f)
 	c.Caching.check(f)
 	c.Sources.check(f)
+	c.Reuse.check(f)
 	c.Delivery.check(f)
 	c.Work.check(f)
 	c.Waiting.check(f)
@@ -127,6 +128,14 @@ func (s Sources) check(f *faults) {
 	if (s.S3AccessKey == "") != (s.S3SecretKey == "") {
 		f.add("s3-secret-key", "s3-access-key and s3-secret-key must be given together")
 	}
+}
+
+func (r Reuse) check(f *faults) {
+	const longest = 365 * 24 * time.Hour
+	f.within("source-cache-memory", int64(r.SourceCacheMemory), 0, 1<<40)
+	f.span("source-fresh", r.SourceFresh, 0, longest)
+	f.span("stale-while-revalidate", r.StaleWhileRevalidate, 0, longest)
+	f.span("stale-if-error", r.StaleIfError, 0, longest)
 }
 
 func (d Delivery) check(f *faults) {

@@ -234,6 +234,16 @@ func (d *Disk) remove(it *item) error {
 	return nil
 }
 
+func (d *Disk) removeAll(items []*item) error {
+	var errs []error
+	for _, it := range items {
+		if err := d.remove(it); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (d *Disk) path(n name) string { return filepath.Join(d.cfg.Dir, n.path()) }
 
 // removeFile is content when there is none.

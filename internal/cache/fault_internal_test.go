@@ -56,32 +56,38 @@ func TestAFailedPutLeavesNothingBehind(t *testing.T) {
 		name   string
 		create func(string) (partFile, error)
 		want   error
+		leave  uint64 // entries that give way
 	}{
-		{"a disk that is full at once", disk(0, syscall.ENOSPC, nil), syscall.ENOSPC},
-		{"a disk that is full after half of the head", disk(60, syscall.ENOSPC, nil), syscall.ENOSPC},
-		{"a disk that is full after half of a part", disk(5000, syscall.ENOSPC, nil), syscall.ENOSPC},
-		{"a disk that fails", disk(5000, syscall.EIO, nil), syscall.EIO},
-		{"a disk that tells its fault at the end", disk(roomy, nil, syscall.EDQUOT), syscall.EDQUOT},
-		{"a process without files left", noFile, syscall.EMFILE},
+		{"a disk that is full at once", disk(0, syscall.ENOSPC, nil), syscall.ENOSPC, 1},
+		{"a disk that is full after half of the head", disk(60, syscall.ENOSPC, nil), syscall.ENOSPC, 1},
+		{"a disk that is full after half of a part", disk(5000, syscall.ENOSPC, nil), syscall.ENOSPC, 1},
+		{"a disk that fails", disk(5000, syscall.EIO, nil), syscall.EIO, 0},
+		{"a disk that tells its fault at the end", disk(roomy, nil, syscall.EDQUOT), syscall.EDQUOT, 1},
+		{"a process without files left", noFile, syscall.EMFILE, 0},
 		{"a rename that fails", func(path string) (partFile, error) {
 			file, err := createPart(path)
 			return file, errors.Join(err, os.Remove(path))
-		}, fs.ErrNotExist},
+		}, fs.ErrNotExist, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			d := openAt(t, dir, 8<<20, time.Now)
-			if err := d.Put("key", "", []byte("old"), make([]byte, 9000)); err != nil {
-				t.Fatal(err)
+			for _, key := range []string{"oldest", "key"} {
+				if err := d.Put(key, "", []byte("old"), make([]byte, 9000)); err != nil {
+					t.Fatal(err)
+				}
 			}
-			before := d.Stats()
+			want := d.Stats()
+			want.Bytes -= want.Bytes / 2 * int64(test.leave)
+			want.Entries -= int(test.leave)
+			want.Evicted = test.leave
 			d.create = test.create
 			if err := d.Put("key", "", []byte("new"), make([]byte, 9000)); !errors.Is(err, test.want) {
 				t.Errorf("put = %v, want %v", err, test.want)
 			}
-			if got := d.Stats(); got != before {
-				t.Errorf("stats = %+v, want those of before, %+v", got, before)
+			if got := d.Stats(); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
 			}
 			if left, err := os.ReadDir(filepath.Join(dir, tempFolder)); err != nil || len(left) > 0 {
 				t.Errorf("left: %v, %v", left, err)
@@ -96,6 +102,23 @@ func TestAFailedPutLeavesNothingBehind(t *testing.T) {
 				t.Errorf("a later put = %v", err)
 			}
 		})
+	}
+}
+
+func TestOnADiskSmallerThanTheLimitOthersLeave(t *testing.T) {
+	d := openAt(t, t.TempDir(), 8<<20, time.Now)
+	d.create = func(path string) (partFile, error) {
+		file, err := createPart(path)
+		others := int(d.index.stats().Bytes - costOf(9108))
+		return &faulty{file, max(100_000-others, 0), syscall.ENOSPC, nil}, err
+	}
+	for i := range 40 {
+		if err := d.Put(strings.Repeat("k", i+1), "", nil, make([]byte, 9000)); err != nil {
+			t.Fatalf("put %d: %v", i, err)
+		}
+	}
+	if s := d.Stats(); s.Entries < 5 || s.Bytes > 110_000 || s.Entries == 40 || s.Entries+int(s.Evicted) != 40 {
+		t.Errorf("stats = %+v", s)
 	}
 }
 

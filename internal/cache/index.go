@@ -80,21 +80,22 @@ func (x *index) reserve(cost int64) (leaving []*item, err error) {
 		x.used += cost
 		return nil, nil
 	}
-	for it := x.ring.prev; it != &x.ring && missing > 0; it = it.prev {
-		// A file that is being read keeps its blocks after it is removed.
-		if it.pins == 0 {
-			leaving = append(leaving, it)
-			missing -= it.cost
-		}
-	}
-	if missing > 0 {
+	leaving, found := x.oldest(missing)
+	if found < missing {
 		return nil, ErrFull
 	}
-	for _, it := range leaving {
-		x.take(it)
-	}
-	x.count.Evicted += uint64(len(leaving))
+	x.evict(leaving)
 	return leaving, nil
+}
+
+// giveWay names items of cost bytes that leave though the limit is kept, or
+// of as many as there are.
+func (x *index) giveWay(cost int64) []*item {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	leaving, _ := x.oldest(cost)
+	x.evict(leaving)
+	return leaving
 }
 
 // reserveFree takes cost bytes when that many are free.
@@ -204,7 +205,26 @@ func (x *index) stats() Stats {
 	return s
 }
 
-// take and free need mu.
+// oldest, evict, take and free need mu.
+
+// oldest finds items of enough bytes, or of as many as there are. A file that
+// is being read would keep its blocks after it is removed, so it stays.
+func (x *index) oldest(enough int64) (found []*item, bytes int64) {
+	for it := x.ring.prev; it != &x.ring && bytes < enough; it = it.prev {
+		if it.pins == 0 {
+			found = append(found, it)
+			bytes += it.cost
+		}
+	}
+	return found, bytes
+}
+
+func (x *index) evict(leaving []*item) {
+	for _, it := range leaving {
+		x.take(it)
+	}
+	x.count.Evicted += uint64(len(leaving))
+}
 
 func (x *index) take(it *item) {
 	delete(x.items, it.name.key)

@@ -12,6 +12,7 @@ const (
 	lockFile    = "lock"
 	journalFile = "purges"
 	tempFolder  = "tmp"
+	entryEnding = ".entry"
 )
 
 // keyID and groupID begin the hashes of a key and a group. A file's name is
@@ -27,9 +28,8 @@ type name struct {
 }
 
 var (
-	entryPattern = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}\.entry$`)
-	tempPattern  = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}\.[0-9]{1,20}\.part$`)
-	fanPattern   = regexp.MustCompile(`^[0-9a-f]{2}$`)
+	tempPattern = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}\.[0-9]{1,20}\.part$`)
+	fanPattern  = regexp.MustCompile(`^[0-9a-f]{2}$`)
 )
 
 func nameOf(key, group [sha256.Size]byte) name {
@@ -42,19 +42,20 @@ func (n name) text() string {
 
 // path is where the entry lies below the cache folder.
 func (n name) path() string {
-	return filepath.Join(hex.EncodeToString(n.key[:1]), n.text()+".entry")
+	return filepath.Join(hex.EncodeToString(n.key[:1]), n.text()+entryEnding)
 }
 
-// parseName reads a file's name back; fan is the folder it lies in.
+// parseName reads a file's name back; fan is the folder it lies in. There may
+// be a million of them at the start, so this goes without a pattern.
 func parseName(fan, file string) (name, bool) {
 	var n name
-	if !entryPattern.MatchString(file) || file[:2] != fan {
+	if len(file) != 2*len(n.key)+1+2*len(n.group)+len(entryEnding) {
 		return n, false
 	}
-	// The pattern allows nothing that hex could refuse.
-	_, _ = hex.Decode(n.key[:], []byte(file[:32]))
-	_, _ = hex.Decode(n.group[:], []byte(file[33:49]))
-	return n, true
+	_, keyErr := hex.Decode(n.key[:], []byte(file[:32]))
+	_, groupErr := hex.Decode(n.group[:], []byte(file[33:49]))
+	// Written again it must be the same; hex also reads capitals.
+	return n, keyErr == nil && groupErr == nil && file == n.text()+entryEnding && fan == file[:2]
 }
 
 // groupIDOf gives nil for the empty group, which stands for all.

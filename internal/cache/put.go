@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // serial tells temporary files of one name apart.
@@ -20,8 +22,9 @@ type partFile interface {
 	io.Closer
 }
 
-// Put keeps an entry in place of any other of its key. On an error nothing has
-// changed, and nothing of it is left on the disk; a caller can do without.
+// Put keeps an entry in place of any other of its key. On an error that other
+// is kept, and nothing of the new one is left on the disk; a caller can do
+// without. On a disk that is full before the limit is reached, others leave.
 func (d *Disk) Put(key, group string, meta []byte, parts ...[]byte) error {
 	d.life.RLock()
 	defer d.life.RUnlock()
@@ -37,28 +40,34 @@ func (d *Disk) Put(key, group string, meta []byte, parts ...[]byte) error {
 	if it.cost > min(d.cfg.Each, d.index.limit) {
 		return ErrTooLarge
 	}
+	head := h.encode()
+	err = d.store(it, head, parts)
+	full := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+	if full && d.removeAll(d.index.giveWay(it.cost)) == nil {
+		err = d.store(it, head, parts)
+	}
+	return err
+}
+
+// store writes an entry, or leaves nothing of it. Bytes that cannot be removed
+// count on.
+func (d *Disk) store(it *item, head []byte, parts [][]byte) error {
 	if err := d.reserve(it.cost); err != nil {
 		return err
 	}
 	temp := filepath.Join(d.cfg.Dir, tempFolder, it.name.text()+"."+strconv.FormatUint(d.serial.Add(1), 10)+".part")
-	err = d.write(temp, h.encode(), parts)
+	err := d.write(temp, head, parts)
 	if err == nil {
 		err = d.publish(temp, it)
 	}
-	if err != nil {
-		return d.undo(temp, it, err)
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// undo leaves nothing of a Put that failed. Bytes that cannot be removed count
-// on.
-func (d *Disk) undo(temp string, it *item, cause error) error {
-	if err := removeFile(temp); err != nil {
-		return errors.Join(cause, fmt.Errorf("remove half of a cache entry: %w", err))
+	if removal := removeFile(temp); removal != nil {
+		return errors.Join(err, fmt.Errorf("remove half of a cache entry: %w", removal))
 	}
 	d.index.release(it.cost)
-	return cause
+	return err
 }
 
 // reserve takes room for cost bytes before the first is written, and removes
@@ -76,11 +85,7 @@ func (d *Disk) reserve(cost int64) error {
 		if err != nil || len(leaving) == 0 {
 			return err
 		}
-		var errs []error
-		for _, it := range leaving {
-			errs = append(errs, d.remove(it))
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := d.removeAll(leaving); err != nil {
 			return err
 		}
 	}

@@ -26,10 +26,12 @@ type flight struct {
 	ctx    context.Context //nolint:containedctx // a flight outlives every call that could hand it one
 	cancel context.CancelCauseFunc
 
-	// holders and done are guarded by the mu of flights. What a flight holds
-	// is given back when both say that nobody needs it.
-	holders int
-	done    bool
+	// These are guarded by the mu of flights. Work that nobody wants is ended;
+	// what a flight holds is given back when the work has ended and nobody can
+	// touch it any more. Whoever leaves stops wanting at once, but may still be
+	// about to write what it holds.
+	wanted, holders int
+	done            bool
 
 	ready chan struct{} // closed when plan and outputs are set, or err
 	err   error
@@ -63,6 +65,7 @@ func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, f
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f = fs.byKey[key]; f != nil {
+		f.wanted++
 		f.holders++
 		fs.joined++
 		return f, false, nil
@@ -70,26 +73,34 @@ func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, f
 	if f, err = start(); err != nil {
 		return nil, false, err
 	}
-	f.holders = 1
+	f.wanted, f.holders = 1, 1
 	fs.byKey[key] = f
 	return f, true, nil
 }
 
-// leave gives back what join gave. The last to leave ends the work, and from
-// then on nobody can join it.
-func (fs *flights) leave(f *flight) {
+// unwant says that one of those who joined has left. The last to leave ends
+// the work, and from then on nobody can join it.
+func (fs *flights) unwant(f *flight) {
 	fs.mu.Lock()
-	f.holders--
-	last, done := f.holders == 0, f.done
-	if last {
+	f.wanted--
+	end := f.wanted == 0 && !f.done
+	if f.wanted == 0 {
 		fs.forget(f)
 	}
 	fs.mu.Unlock()
-	switch {
-	case last && done:
-		f.release()
-	case last:
+	if end {
 		f.cancel(errLeft)
+	}
+}
+
+// unhold says that one of those who joined will not touch the outputs again.
+func (fs *flights) unhold(f *flight) {
+	fs.mu.Lock()
+	f.holders--
+	last := f.holders == 0 && f.done
+	fs.mu.Unlock()
+	if last {
+		f.release()
 	}
 }
 
@@ -235,13 +246,17 @@ func (s *Service) land(ctx context.Context, f *flight, res *Result) error {
 	}
 	if err == nil {
 		res.ETag, res.Merged, res.first = dressed(f.etag, res.encoder), f.merged, time.Since(f.turn.began)
-		// Whoever has left holds nothing, also while its caller still tries to
-		// write to it.
-		res.leave = sync.OnceFunc(func() { s.flights.leave(f) })
-		res.unwatch = context.AfterFunc(ctx, res.leave)
+		unwant := sync.OnceFunc(func() { s.flights.unwant(f) })
+		unwatch := context.AfterFunc(ctx, unwant)
+		res.leave = func() {
+			unwatch()
+			unwant()
+			s.flights.unhold(f)
+		}
 		return nil
 	}
-	s.flights.leave(f)
+	s.flights.unwant(f)
+	s.flights.unhold(f)
 	res.leave = nil
 	return err
 }

@@ -492,3 +492,30 @@ func busyAgain(t *testing.T, b *bench) (free func()) {
 		<-told
 	}
 }
+
+// A handler may be in the middle of writing when its client's end is noticed.
+func TestWhoHasLeftMayStillTouchWhatItHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *transform.Config) { c.CacheMemory = 0 })
+		b.engine.run = writeSizes
+		ctx, leave := context.WithCancel(t.Context())
+		res, err := b.Do(ctx, wide(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitIdle(t, b)
+		all, ok := res.Outputs[0].Stored()
+		leave()
+		synctest.Wait()
+		if n := b.spools.Stats().Open; !ok || n != 1 {
+			t.Errorf("stored %v, %d spools open; the one that is read must stay", ok, n)
+		}
+		if text, err := io.ReadAll(all); err != nil || string(text) != "100 wide" {
+			t.Errorf("%q, %v", text, err)
+		}
+		res.Close()
+		if n := b.spools.Stats().Open; n != 0 {
+			t.Errorf("%d spools are open after the close", n)
+		}
+	})
+}

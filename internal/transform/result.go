@@ -68,7 +68,6 @@ type Result struct {
 
 	flight  *flight // nil for cached, unmodified and headers-only results
 	leave   func()  // gives back what the outputs lie in; nil when nothing
-	unwatch func() bool
 	encoder media.Encoder
 	first   time.Duration
 	closing sync.Once
@@ -118,9 +117,6 @@ func (r *Result) Timings() Timings {
 // else wants it. It may be called more than once.
 func (r *Result) Close() {
 	r.closing.Do(func() {
-		if r.unwatch != nil {
-			r.unwatch()
-		}
 		if r.leave != nil {
 			r.leave()
 		}
@@ -187,7 +183,7 @@ func (o *Output) Whole(ctx context.Context) error {
 // whole. The caller closes it.
 func (o *Output) Reader(ctx context.Context) io.ReadCloser {
 	if o.spool == nil {
-		return io.NopCloser(bytes.NewReader(o.data))
+		return io.NopCloser(copying(o.data))
 	}
 	return o.spool.Reader(ctx)
 }

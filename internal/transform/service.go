@@ -231,7 +231,10 @@ func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err
 		results = append(results, res)
 		if f != nil {
 			waiting[res] = f
-			res.leave = func() { s.flights.leave(f) }
+			res.leave = func() {
+				s.flights.unwant(f)
+				s.flights.unhold(f)
+			}
 		}
 		if isNew {
 			fresh = append(fresh, f)

@@ -87,6 +87,25 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 	return result
 }
 
+// Step is the CPU time a pixel of a frame takes in the longest step of the
+// encoder that nothing can stop: between two lines, two calls of its progress
+// hook, or from its beginning to its end. It is 0 where steps are short however
+// large the picture is. Measured as encoding.cost was.
+func (e Encode) Step(alpha bool) time.Duration {
+	switch e.Format {
+	case WebP:
+		if e.Lossless || alpha { // which is written without loss
+			return 250
+		}
+		return 4
+	case AVIF, JXL:
+		return time.Duration(e.pixelCost(alpha))
+	case GIF, TIFF:
+		return 230
+	}
+	return 0
+}
+
 // quicker is the usual effort, lowered for pictures of many pixels.
 func quicker(e Encode, pixels int) int {
 	switch {

@@ -87,6 +87,10 @@ typedef struct {
 	int effort;
 	int progressive;
 	int keep;
+	/* Pixels of a frame from which on the encoder runs in a helper process,
+	 * without alpha and with; 0: never.
+	 */
+	int64_t apart, apart_clear;
 } SpwOutput;
 
 typedef struct {
@@ -158,12 +162,15 @@ void spw_thread_done(void);
 int spw_probe(SpwJob *job, const void *src, size_t length, SpwInfo *info, int *delays, int max_delays);
 int spw_run(SpwJob *job, const void *src, size_t length, const void *overlay, size_t overlay_length, const int *delays,
 	SpwOutput *outputs, int count);
+int spw_encode(SpwJob *job, int file);
 int spw_describe(SpwJob *job, const void *src, size_t length, int side, void **pixels, int *width, int *height);
 void spw_free(void *pointer);
 
 /* Exported by Go. They may come from a thread of libvips. */
 extern int spillwayBegin(uintptr_t handle, int index, int width, int height, int frames, int quality);
 extern long long spillwayWrite(uintptr_t handle, void *data, long long length);
+extern int spillwayEncode(uintptr_t handle, int index, int width, int height, int frames, int file, char *message,
+	int length);
 extern int spillwayLayOut(uintptr_t handle, int index, int width, int height, SpwLayout *layout);
 
 #endif

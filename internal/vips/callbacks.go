@@ -17,10 +17,17 @@ func runOf(handle C.uintptr_t) *run { return cgo.Handle(handle).Value().(*run) }
 //export spillwayBegin
 func spillwayBegin(handle C.uintptr_t, index, width, height, frames, quality C.int) C.int {
 	r := runOf(handle)
-	r.writer, r.err = r.begin(int(index), transform.Made{
+	r.err = r.announce(int(index), transform.Made{
 		Width: int(width), Height: int(height), Frames: int(frames), Quality: int(quality),
 	})
 	return flagOf(r.err != nil)
+}
+
+// announce gets the writer of an output.
+func (r *run) announce(index int, made transform.Made) error {
+	var err error
+	r.writer, err = r.begin(index, made)
+	return err
 }
 
 // spillwayWrite hands on encoded bytes; data is C's and valid for this call.

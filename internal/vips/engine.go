@@ -21,6 +21,13 @@ type Config struct {
 	// AllowPDF lets the PDF loader read. It is off by default because its
 	// parser is the largest of all and PDFs come from anywhere.
 	AllowPDF bool
+	// Helper is the command of a process that calls Work: what encoders do in
+	// one long step is done there, where it can be ended. Without it they run
+	// in this process, to their end.
+	Helper []string
+	// HelperEnv is all that a helper has in its environment. The variables
+	// that say where libraries lie belong there.
+	HelperEnv []string
 }
 
 // Validate joins every fault, each naming its key and range.
@@ -37,4 +44,6 @@ type Stats struct {
 	Allocations int64
 	Files       int64
 	Warnings    int64 // complaints of codecs since the start
+	Helpers     int   // helper processes there are, idle ones included
+	Started     int64 // helper processes since the start
 }

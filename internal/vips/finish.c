@@ -196,11 +196,48 @@ finish_frames(Run *run, SpwOutput *output, VipsImage **out)
 	return result ? -1 : 0;
 }
 
+/* Whether the encoder works through so many pixels of a frame in one step that
+ * a run which ends meanwhile has to end a process.
+ */
+static int
+runs_apart(const SpwOutput *output, VipsImage *image, int frames)
+{
+	int64_t from = vips_image_hasalpha(image) ? output->apart_clear : output->apart;
+
+	return from > 0 && (int64_t) image->Xsize * (image->Ysize / frames) >= from;
+}
+
+/* Consumes image. Nothing of the pixels is left in this process while the
+ * helper works, but for what other outputs are still made of.
+ */
+static int
+save_apart(Run *run, SpwOutput *output, VipsImage *image, int last)
+{
+	SpwJob *job = run->job;
+	int frames = frames_of(run, output);
+	int width = image->Xsize, height = image->Ysize / frames, stage;
+	int file = spw_pack(job, output, image, frames);
+	char message[256] = "";
+
+	g_object_unref(image);
+	if (last) {
+		spw_free_frames(run->frames, run->count);
+		run->frames = NULL;
+		run->count = 0;
+	}
+	if (file < 0)
+		return SPW_ENCODE;
+	stage = spillwayEncode(job->handle, output->index, width, height, frames, file, message, sizeof(message));
+	if (stage != SPW_OK)
+		vips_error("helper", "%s", message);
+	return stage;
+}
+
 /* The pixels are in memory before a search, so that each encode costs only
  * itself.
  */
 int
-spw_make_output(Run *run, SpwOutput *output)
+spw_make_output(Run *run, SpwOutput *output, int last)
 {
 	VipsImage *image = NULL;
 	int result;
@@ -209,6 +246,8 @@ spw_make_output(Run *run, SpwOutput *output)
 		VIPS_UNREF(image);
 		return SPW_PROCESS;
 	}
+	if (runs_apart(output, image, frames_of(run, output)))
+		return save_apart(run, output, image, last);
 	if (output->max_bytes > 0 && spw_to_memory(run->job, &image)) {
 		g_object_unref(image);
 		return SPW_PROCESS;

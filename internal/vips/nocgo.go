@@ -28,6 +28,12 @@ func (*Engine) Stats() Stats { return Stats{} }
 // Trim has nothing to give back.
 func (*Engine) Trim() {}
 
+// Close has nothing to end.
+func (*Engine) Close() {}
+
+// Work always fails.
+func Work() error { return ErrUnavailable }
+
 // Probe always fails.
 func (*Engine) Probe(context.Context, []byte, media.Limits) (media.Info, error) {
 	return media.Info{}, unavailable()

@@ -35,7 +35,7 @@ run_plan(Run *run, const void *src, size_t length, const void *overlay, size_t o
 	if (spw_share(run, outputs, count))
 		return SPW_PROCESS;
 	for (int i = 0; i < count; i++) {
-		stage = spw_make_output(run, &outputs[i]);
+		stage = spw_make_output(run, &outputs[i], i == count - 1);
 		if (stage)
 			return stage;
 	}

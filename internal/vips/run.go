@@ -10,10 +10,12 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/sandbox"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -26,6 +28,12 @@ type run struct {
 	job    C.SpwJob
 	writer io.Writer // of the output that is being written
 	err    error     // what a callback failed with
+
+	helpers *helpers
+	mu      sync.Mutex
+	// helper is the process that works for the run at this moment. It is
+	// guarded by mu, so that none is killed that works for another already.
+	helper *sandbox.Helper
 }
 
 // Run carries out a plan in one call into C, on a thread of its own.
@@ -38,7 +46,7 @@ type run struct {
 // and PDF (one strip), and encoding AVIF, JPEG XL, one GIF frame, and WebP
 // with metadata kept.
 func (e *Engine) Run(ctx context.Context, src, overlay []byte, plan *media.Plan, begin transform.Begin) error {
-	r := &run{plan: plan, limits: plan.Limits(), begin: begin}
+	r := &run{plan: plan, limits: plan.Limits(), begin: begin, helpers: e.helpers}
 	src, err := r.prepare(src)
 	if err != nil {
 		return err
@@ -60,8 +68,7 @@ func (r *run) call(ctx context.Context, f func() C.int) C.int {
 	handle := cgo.NewHandle(r)
 	defer handle.Delete()
 	r.job.handle = C.uintptr_t(handle)
-	flag := (*int32)(unsafe.Pointer(&r.job.cancelled))
-	stop := context.AfterFunc(ctx, func() { atomic.StoreInt32(flag, 1) })
+	stop := context.AfterFunc(ctx, r.stop)
 	defer stop()
 	if ctx.Err() != nil {
 		return C.SPW_CANCELLED
@@ -72,6 +79,28 @@ func (r *run) call(ctx context.Context, f func() C.int) C.int {
 	defer C.spw_thread_done()
 	return f()
 }
+
+// stop ends the run from outside, at any time.
+func (r *run) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	atomic.StoreInt32(r.cancelled(), 1)
+	if r.helper != nil {
+		r.helper.Kill()
+	}
+}
+
+// employ makes helper the one that is killed when the run ends, or none when
+// it is nil. It tells whether the run has ended already.
+func (r *run) employ(helper *sandbox.Helper) (over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.helper = helper
+	return atomic.LoadInt32(r.cancelled()) != 0
+}
+
+// cancelled is the flag that C asks.
+func (r *run) cancelled() *int32 { return (*int32)(unsafe.Pointer(&r.job.cancelled)) }
 
 // bytesOf is nil for an empty slice, whose pointer may lie outside anything.
 func bytesOf(b []byte) unsafe.Pointer {
@@ -142,7 +171,12 @@ func loadBMP(c C.SpwLoad, src []byte, info media.Info) (C.SpwLoad, []byte, error
 func (r *run) outputs() []C.SpwOutput {
 	list := make([]C.SpwOutput, 0, len(r.plan.Outputs))
 	for index, output := range r.plan.Outputs {
-		list = append(list, outputOf(index, output))
+		o := outputOf(index, output)
+		if r.helpers.exist() {
+			o.apart = C.int64_t(apartFrom(output.Encode, false))
+			o.apart_clear = C.int64_t(apartFrom(output.Encode, true))
+		}
+		list = append(list, o)
 	}
 	slices.SortStableFunc(list, func(a, b C.SpwOutput) int {
 		return cmp.Compare(int64(b.layout.width)*int64(b.layout.height), int64(a.layout.width)*int64(a.layout.height))

@@ -34,6 +34,6 @@ int spw_scale(const Run *run, VipsImage **image, int width, int height);
 int spw_share(Run *run, const SpwOutput *outputs, int count);
 
 /* finish.c */
-int spw_make_output(Run *run, SpwOutput *output);
+int spw_make_output(Run *run, SpwOutput *output, int last);
 
 #endif

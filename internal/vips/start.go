@@ -24,6 +24,7 @@ var (
 // go on at a time is its caller's business.
 type Engine struct {
 	abilities media.Abilities
+	helpers   *helpers
 }
 
 // New starts libvips, unless the process has done so, and finds out what it
@@ -39,7 +40,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.AllowPDF {
 		C.spw_allow_pdf()
 	}
-	engine := &Engine{}
+	engine := &Engine{helpers: newHelpers(cfg)}
 	engine.abilities = engine.tryAll(cfg)
 	return engine, nil
 }
@@ -62,12 +63,18 @@ func (e *Engine) Abilities() media.Abilities { return e.abilities }
 func (e *Engine) Stats() Stats {
 	var s C.SpwStats
 	C.spw_stats(&s)
+	helpers, started := e.helpers.stats()
 	return Stats{
 		MemoryBytes: int64(s.memory), Allocations: int64(s.allocations),
 		Files: int64(s.files), Warnings: int64(s.warnings),
+		Helpers: helpers, Started: started,
 	}
 }
 
 // Trim hands memory that is free inside the C library back to the system. It
 // takes milliseconds and is meant for idle moments.
 func (e *Engine) Trim() { C.spw_trim_memory() }
+
+// Close ends the helper processes that wait for work. Runs that still go on
+// end theirs themselves.
+func (e *Engine) Close() { e.helpers.close() }

@@ -58,6 +58,7 @@ func (p *program) close(ctx context.Context) {
 	if err := p.tracing.flush(ctx); err != nil {
 		p.log.Warn("traces not sent", "error", err)
 	}
+	p.engine.Close()
 	p.spools.Close()
 	if err := p.sources.Close(); err != nil {
 		p.log.Warn("sources not closed", "error", err)

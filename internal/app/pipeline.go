@@ -35,7 +35,7 @@ func newPipeline(c settings.Config, facts machine.Facts, sources source.Opener, 
 	if err != nil {
 		return nil, fmt.Errorf("make spools: %w", err)
 	}
-	engine, err := vips.New(vips.Config{AllowPDF: c.AllowPDF})
+	engine, err := vips.New(vips.Config{AllowPDF: c.AllowPDF, Helper: c.Helper.Command, HelperEnv: c.Helper.Env})
 	if err != nil {
 		return nil, fmt.Errorf("start codecs: %w", err)
 	}

@@ -24,6 +24,8 @@ type grammar struct {
 	Doctor  doctorCommand  `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
 	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
 
+	Helper helperCommand `cmd:"" name:"encode-helper" hidden:"" help:"Encode for a server that has started this process."`
+
 	AskVersion versionFlag `name:"version" help:"Print the version, as the command does."`
 }
 

@@ -31,6 +31,7 @@ func (c *upCommand) Run(ctx context.Context, s *session) error { return c.serve(
 func (c *serveCommand) serve(ctx context.Context, s *session, role app.Role) error {
 	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
+	config.Helper = app.Helper(helperWord)
 	if err := app.Check(config); err != nil {
 		return c.locate(err)
 	}

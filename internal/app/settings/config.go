@@ -14,7 +14,13 @@ type Config struct {
 	Groups
 	// Presets are named queries; only the file has them, as tables.
 	Presets map[string]string
+	// Helper is no setting: it is how the program starts itself once more, to
+	// encode where it can be stopped. Without it encoders run in the server.
+	Helper Helper
 }
+
+// Helper is a command and all of its environment.
+type Helper struct{ Command, Env []string }
 
 // Groups are the settings that are one value each, as they stand in --help.
 type Groups struct {

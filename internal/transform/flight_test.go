@@ -496,7 +496,7 @@ func busyAgain(t *testing.T, b *bench) (free func()) {
 // A handler may be in the middle of writing when its client's end is noticed.
 func TestWhoHasLeftMayStillTouchWhatItHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(c *transform.Config) { c.CacheMemory = 0 })
+		b := newBench(t, func(c *transform.Config) { c.CacheMemory, c.Originals.Memory = 0, 0 })
 		b.engine.run = writeSizes
 		ctx, leave := context.WithCancel(t.Context())
 		res, err := b.Do(ctx, wide(100))
@@ -515,7 +515,7 @@ func TestWhoHasLeftMayStillTouchWhatItHolds(t *testing.T) {
 		}
 		res.Close()
 		if n := b.spools.Stats().Open; n != 0 {
-			t.Errorf("%d spools are open after the close", n)
+			t.Errorf("%d spools are open after the close: %+v", n, b.Stats())
 		}
 	})
 }

@@ -71,7 +71,7 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 	config.Originals.WhileRevalidate, config.Originals.IfError = c.StaleWhileRevalidate, c.StaleIfError
 	config.Originals.Scope = sourceConfig(c).Scope()
 	config.MemoryBudget = c.MemoryBudget.Of(memory)
-	config.CacheMemory = int64(c.CacheMemory)
+	config.CacheMemory, config.Hold = int64(c.CacheMemory), int64(c.OutputHold)
 	build := ReadBuild()
 	config.Version = build.Version + " " + build.Revision + " " + CodecVersion()
 	return config
@@ -112,7 +112,7 @@ func sourceConfig(c settings.Config) source.Config {
 }
 
 // partNames are the keys of parts that are called otherwise in the settings.
-var partNames = map[string]string{"fetches": "source-fetches"}
+var partNames = map[string]string{"fetches": "source-fetches", "hold": "output-hold"}
 
 // Check finds the faults of settings without starting anything: those of
 // Validate, and those that only the parts know, such as presets that no

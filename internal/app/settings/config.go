@@ -114,6 +114,7 @@ type Delivery struct {
 	ErrorMaxAge       time.Duration `name:"error-max-age" default:"0s" placeholder:"TIME" help:"How long caches may keep lasting faults, such as a missing original; 0s forbids it."`
 	HonourOriginCache bool          `name:"honour-origin-cache" help:"Take max-age from the origin's answer where it has one."`
 	ClientHints       bool          `name:"client-hints" help:"Ask browsers for Width and DPR hints and use them."`
+	OutputHold        Bytes         `name:"output-hold" default:"32KiB" placeholder:"SIZE" help:"Bytes of a result that have to be there before its answer begins. More lets late faults become clean errors, less lets large pictures begin sooner."`
 	CORSOrigin        string        `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Whose scripts may read answers: *, one origin such as https://www.example.com, or nobody when empty."`
 }
 

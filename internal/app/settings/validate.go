@@ -141,6 +141,7 @@ func (r Reuse) check(f *faults) {
 func (d Delivery) check(f *faults) {
 	f.span("cache-max-age", d.CacheMaxAge, 0, 10*365*24*time.Hour)
 	f.span("error-max-age", d.ErrorMaxAge, 0, time.Hour)
+	f.within("output-hold", int64(d.OutputHold), 1, 1<<40)
 	if d.CORSOrigin != "" && d.CORSOrigin != "*" {
 		f.webAddress("cors-origin", d.CORSOrigin)
 	}

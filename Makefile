@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy test-conformance-heavy test-crash-cache bench bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy test-conformance-heavy test-crash-cache bench bench-micro bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -48,7 +48,10 @@ test-conformance-heavy: setup-test ## the heavy files of the corpus only
 test-crash-cache: setup-build ## kill -9 a process in the middle of cache writes a hundred times, and read what is left
 	@SPILLWAY_HEAVY=1 scripts/test.sh -run KilledInTheMiddle ./internal/cache
 
-bench: setup-build ## run the benchmarks (BENCH=regexp PKG=./internal/vips)
+bench: build ## measure the server against its bars for a quarter of an hour (ARGS=-short for three minutes; -doc and -plot write docs/performance.md)
+	@go run ./bench/load $(ARGS)
+
+bench-micro: setup-build ## run the benchmarks of the packages (BENCH=regexp PKG=./internal/vips)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG)
 
 bench-pools: setup-build ## compare worker pools for six minutes (ARGS=-short for one; -doc and -plot write docs/pools.md)

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spillway-media/spillway/bench/load/pictures"
+	"github.com/spillway-media/spillway/bench/load/process"
+	"github.com/spillway-media/spillway/bench/load/traffic"
+)
+
+// ssimLimit is the gate of every figure of speed.
+const ssimLimit = 0.9965
+
+// variant is another way to shrink.
+type variant struct {
+	name, query string
+	limit       float64 // 0 only shows
+}
+
+// quality compares what shrinking while loading gives with the resize of the
+// fully decoded original, both without loss and 300 pixels wide.
+func (b *bench) quality(ctx context.Context) (err error) {
+	s, err := b.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop(s, &err)
+	client := traffic.NewClient(s.URL)
+	defer client.Close()
+	kind := pictures.Photo12
+	if b.set.Has(pictures.Camera) {
+		kind = pictures.Camera
+	}
+	if err := b.layFull(ctx, client, kind); err != nil {
+		return err
+	}
+	for _, v := range []variant{{"default", "", ssimLimit}, {"linear=true", "&linear=true", ssimLimit}} {
+		if sample := client.Get(ctx, b.asset(pictures.Small, "format=png"+v.query), nil, time.Now()); !sample.OK() {
+			b.report.missing("SSIM and cost with "+v.name, "measured", fmt.Sprintf("the server answers %d", sample.Status))
+			continue
+		}
+		if err := b.compare(ctx, s, client, kind, v); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+	}
+	b.report.note("The reference is the same resize of a lossless copy of the whole original (%s). CPU is for 300 WebP.", kind)
+	return nil
+}
+
+// fullKey is where the decoded original lies.
+const fullKey = "full.png"
+
+func (b *bench) layFull(ctx context.Context, client *traffic.Client, kind string) error {
+	_, body, err := good(ctx, client, b.asset(kind, "format=png"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(b.set.Root, fullKey), body, 0o644); err != nil {
+		return fmt.Errorf("write full picture: %w", err)
+	}
+	return nil
+}
+
+func (b *bench) compare(ctx context.Context, s *process.Server, client *traffic.Client, kind string, v variant) error {
+	query := "sizes=300x0&format=png" + v.query
+	_, quick, err := good(ctx, client, b.asset(kind, query))
+	if err != nil {
+		return err
+	}
+	_, full, err := good(ctx, client, "/assets/"+fullKey+"?"+query)
+	if err != nil {
+		return err
+	}
+	like, err := alike(quick, full)
+	if err != nil {
+		return err
+	}
+	b.report.atLeast("SSIM against the full decode, "+v.name, "%.4f", v.limit, like, "", "")
+	if v.query == "" {
+		return nil
+	}
+	cost, err := b.costOf(ctx, s, client, kind, v)
+	if err != nil {
+		return err
+	}
+	b.report.show("CPU with "+v.name+" over that without", fmt.Sprintf("%.2f", traffic.Median(cost)), spread("%.2f", cost))
+	return nil
+}
+
+// costOf lets a request with and without a variant take turns.
+func (b *bench) costOf(ctx context.Context, s *process.Server, client *traffic.Client, kind string, v variant) ([]float64, error) {
+	var ratios []float64
+	for range b.rounds(5) {
+		with, _, err := b.requests(ctx, s, client, duel{kind: kind, query: thumbnail + v.query}, 4)
+		if err != nil {
+			return nil, err
+		}
+		without, _, err := b.requests(ctx, s, client, duel{kind: kind, query: thumbnail}, 4)
+		if err != nil {
+			return nil, err
+		}
+		ratios = append(ratios, with/without)
+	}
+	return ratios, nil
+}
+
+func alike(a, b []byte) (float64, error) {
+	first, err := png.Decode(bytes.NewReader(a))
+	if err != nil {
+		return 0, fmt.Errorf("read picture: %w", err)
+	}
+	second, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		return 0, fmt.Errorf("read picture: %w", err)
+	}
+	return ssim(first, second)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,17 @@ func FuzzDiskAgainstAModel(f *testing.F) {
 	f.Add(fill(0, 3, 0, 1, 0, 4))
 	f.Add(fill(0, 0, 3, 0, 5, 1))
 	f.Add(fill(0, 2, 0, 4, 3, 0))
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		calls := make([]byte, 600)
+		for i := range calls {
+			calls[i] = byte(random.Uint32())
+			if i%3 == 0 && random.IntN(2) == 0 {
+				calls[i] = 0 // half of them put, so that it gets full
+			}
+		}
+		f.Add(calls)
+	}
 	f.Fuzz(func(t *testing.T, calls []byte) {
 		m := &diskModel{dir: t.TempDir(), now: time.Now().Add(time.Hour)}
 		m.open(t)

@@ -39,8 +39,9 @@ func (c *cacheFolders) kinds() ([]cacheKind, error) {
 	config := settings.Groups{Storage: c.Storage, Caching: c.Caching}
 	var there []cacheKind
 	for _, k := range []cacheKind{
-		{"results", config.ResultCache(), c.Caching.CacheDisk},
+		// In this order a purge leaves no original to make the results of again.
 		{"sources", config.SourceCache(), c.Caching.SourceCacheDisk},
+		{"results", config.ResultCache(), c.Caching.CacheDisk},
 	} {
 		if _, err := os.Stat(k.folder); err == nil {
 			there = append(there, k)

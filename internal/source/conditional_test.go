@@ -247,6 +247,32 @@ func TestConditionsAcrossRedirects(t *testing.T) {
 	}
 }
 
+// The place is known without its query, so that the date of one picture would
+// confirm another, older one.
+func TestDatesAreNotAskedForAcrossRedirects(t *testing.T) {
+	target := "/picture?id=new"
+	server, cfg := origin(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/latest":
+			http.Redirect(w, r, target, http.StatusFound)
+		case r.Header.Get("If-Modified-Since") != "":
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("Last-Modified", monday)
+			io.WriteString(w, r.URL.RawQuery)
+		}
+	})
+	router := newRouter(t, cfg)
+	have, _, err := read(t, router, server.URL+"/latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target = "/picture?id=old"
+	if _, content, err := readIf(t, router, server.URL+"/latest", have); content != "id=old" || err != nil {
+		t.Errorf("content = %q, %v", content, err)
+	}
+}
+
 func TestConditionalOpensOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.jpg")

@@ -107,10 +107,13 @@ func (c Config) Validate() error {
 	if c.MinRate < -1 || c.MinRate > 1<<30 {
 		errs = append(errs, fmt.Errorf("source-min-rate: %d is not within 0 to %d bytes a second", c.MinRate, 1<<30))
 	}
-	for key, n := range map[string]int{"source-fetches": c.Fetches, "source-fetches-per-origin": c.FetchesPerOrigin} {
+	for _, places := range []struct {
+		key string
+		n   int
+	}{{"source-fetches", c.Fetches}, {"source-fetches-per-origin", c.FetchesPerOrigin}} {
 		// With one place, a picture and its watermark could not both be open.
-		if n < 2 || n > 4096 {
-			errs = append(errs, fmt.Errorf("%s: %d is not within 2 to 4096", key, n))
+		if places.n < 2 || places.n > 4096 {
+			errs = append(errs, fmt.Errorf("%s: %d is not within 2 to 4096", places.key, places.n))
 		}
 	}
 	if strings.ContainsFunc(c.UserAgent, isControl) {

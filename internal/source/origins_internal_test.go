@@ -250,6 +250,19 @@ func TestLinesAndBreakers(t *testing.T) {
 			t.Errorf("no other may try: %v", err)
 		}
 	})
+	run("the one that tries counts as that when it had to wait", func(t *testing.T) {
+		w := newTown(t, 2, 4)
+		old := w.mustVisit("http://a")
+		other := w.mustVisit("http://a")
+		w.known["http://a"].breaker.open(time.Now(), time.Second)
+		elapse(time.Second)
+		probe := w.wait(t.Context(), "http://a")
+		w.end(old, verdictGood)
+		w.want(OriginStats{Host: "http://a", InFlight: 2, Open: true})
+		w.end((<-probe).visit, verdictGood)
+		w.want(OriginStats{Host: "http://a", InFlight: 1})
+		w.end(other, verdictGood)
+	})
 	run("a breaker that is switched off opens never", func(t *testing.T) {
 		w := newTown(t, 2, 4)
 		w.breaking = false

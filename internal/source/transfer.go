@@ -183,6 +183,17 @@ func backoff(attempt int, chance float64) time.Duration {
 	return d/2 + time.Duration(chance*float64(d/2))
 }
 
+// waitFor is the backoff, or what the origin itself asked for when that is
+// longer.
+func waitFor(err error, attempt int, chance float64) time.Duration {
+	d := backoff(attempt, chance)
+	var fault *media.Error
+	if errors.As(err, &fault) {
+		d = max(d, fault.RetryAfter)
+	}
+	return d
+}
+
 // newTransport is shared by http origins and object stores. It knows no
 // proxy: one named by the environment would see, and could redirect, all
 // requests behind the guard's back.

@@ -365,3 +365,69 @@ func TestAWaitForAPlaceEnds(t *testing.T) {
 		t.Errorf("stats are %+v", got)
 	}
 }
+
+func TestRetriesWaitAsLongAsTheOriginAsks(t *testing.T) {
+	now := time.Now()
+	for header, want := range map[string]time.Duration{"1": time.Second, "0": firstBackoff / 2, "": firstBackoff / 2} {
+		err := statusFault("host", http.StatusServiceUnavailable, retryAfter(headers("Retry-After: "+header), now))
+		if got := waitFor(err, 0, 0); got != want {
+			t.Errorf("Retry-After: %s leads to a wait of %s, want %s", header, got, want)
+		}
+	}
+	if got := waitFor(io.ErrUnexpectedEOF, 0, 0); got != firstBackoff/2 {
+		t.Errorf("a broken connection leads to a wait of %s", got)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want verdict
+	}{
+		"no fault":                            {nil, verdict{kind: verdictGood}},
+		"an address that may not be asked":    {media.Wrap(media.CodeSourceForbidden, ErrPrivate, "No."), verdict{}},
+		"a redirect that may not be followed": {media.Errorf(media.CodeSourceForbidden, "No."), verdict{kind: verdictGood}},
+		"a 429 with a time":                   {statusFault("h", 429, time.Second), verdict{verdictLeaveAlone, time.Second}},
+		"a 429 without":                       {statusFault("h", 429, 0), verdict{kind: verdictGood}},
+		"a 503 with a time":                   {statusFault("h", 503, time.Hour), verdict{verdictBad, time.Minute}},
+		"a 500 with a time":                   {statusFault("h", 500, time.Hour), verdict{kind: verdictBad}},
+		"a timeout":                           {media.Wrap(media.CodeSourceTimeout, errIdle, "Slow."), verdict{kind: verdictBad}},
+	} {
+		if got := judge(c.err); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// A caller's deadline is its own, and one that leaves while it tries an ill
+// origin has not found it well.
+func TestACallersDeadlineProvesNothing(t *testing.T) {
+	p := newPatient(t, nil)
+	p.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	late := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		if _, err := p.Open(ctx, p.server.URL); codeOf(err) != media.CodeSourceTimeout {
+			t.Fatal(err)
+		}
+	}
+	for range 2 * breakAfter {
+		late()
+	}
+	if got := p.Origins()[0]; got.Failures != 0 || got.Open {
+		t.Errorf("stats are %+v", got)
+	}
+	p.answers(status(500))
+	for range breakAfter {
+		_ = p.get()
+	}
+	p.now = p.now.Add(firstCoolOff)
+	p.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	late()
+	if got := p.Origins()[0]; got.Failures != breakAfter || !got.Open {
+		t.Errorf("stats are %+v", got)
+	}
+	p.answers(status(200))
+	p.wantAsked(t, "the next that tries", "", true)
+}

@@ -133,7 +133,7 @@ func (w *web) fetch(t *transfer, target *url.URL, extra http.Header) (*http.Resp
 			return resp, err
 		}
 		w.log.Warn("retrying source", "source_host", target.Host, "attempt", t.retries+1, "reason", cut(withoutURL(err).Error(), longestReason))
-		if !t.pause(backoff(t.retries, rand.Float64())) { //nolint:gosec // jitter is no secret
+		if !t.pause(waitFor(err, t.retries, rand.Float64())) { //nolint:gosec // jitter is no secret
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package originals
 
 import (
 	"container/list"
+	"strings"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/source"
@@ -51,7 +52,7 @@ func (s *Store) leave(e *entry) {
 	if e.users > 0 {
 		return
 	}
-	if ed := e.current; ed == nil || s.closed || !s.cfg.mayKeep(ed.meta) || !ed.recognizable() {
+	if ed := e.current; ed == nil || s.closed || !s.cfg.mayKeep(ed.meta) || !ed.recognisable() {
 		s.forget(e)
 		return
 	}
@@ -71,9 +72,18 @@ func lengthOf(m source.Meta) int64 {
 	return int64(len(m.Host) + len(m.Name) + len(m.ETag) + len(m.Redirected) + len(m.ContentType))
 }
 
-// recognizable tells whether bytes that come later can be known to be this
+// owned has texts of its own: a name is a piece of the reference it stood in,
+// which must not stay as long as what is remembered of it.
+func owned(m source.Meta) source.Meta {
+	for _, text := range []*string{&m.Host, &m.Name, &m.ETag, &m.Redirected, &m.ContentType} {
+		*text = strings.Clone(*text)
+	}
+	return m
+}
+
+// recognisable tells whether bytes that come later can be known to be this
 // edition's: by a validator, or because they are here already.
-func (ed *edition) recognizable() bool {
+func (ed *edition) recognisable() bool {
 	return ed.meta.Validator() != "" || ed.body != nil || ed.flow != nil
 }
 
@@ -151,7 +161,7 @@ func (s *Store) release(ed *edition) {
 	}
 	s.rubbish = append(s.rubbish, ed.body.release)
 	ed.body = nil
-	if ed.of.idle != nil && ed.attached() && !ed.recognizable() {
+	if ed.of.idle != nil && ed.attached() && !ed.recognisable() {
 		s.forget(ed.of)
 	}
 }

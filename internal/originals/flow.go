@@ -34,7 +34,7 @@ const unreadFor = 100 * time.Millisecond
 // one from here on unless nobody may come to know of it.
 func (s *Store) publish(e *entry, object *source.Object, cancel context.CancelCauseFunc, sent time.Time, known bool) *edition {
 	f := &flow{object: object, cancel: cancel, done: make(chan struct{})}
-	ed := &edition{of: e, meta: object.Meta, at: sent, flow: f}
+	ed := &edition{of: e, meta: owned(object.Meta), at: sent, flow: f}
 	f.unread = time.AfterFunc(unreadFor, func() {
 		s.mu.Lock()
 		defer s.unlock()
@@ -89,7 +89,7 @@ func (s *Store) fetch(ed *edition, ref string) (*flow, error) {
 	case f != nil:
 		s.read(f, ed)
 		return f, nil
-	case !ed.attached() || !ed.recognizable():
+	case !ed.attached() || !ed.recognisable():
 		return nil, changed()
 	}
 	if err := s.takePlace(); err != nil {
@@ -135,7 +135,7 @@ func (s *Store) bring(ctx context.Context, f *flow, ed *edition, ref string, hav
 	case sameVersion(object.Meta, have):
 		s.mu.Lock()
 		if ed.flow == f && ed.at.Before(sent) {
-			ed.meta, ed.at = object.Meta, sent
+			ed.meta, ed.at = owned(object.Meta), sent
 		}
 		s.mu.Unlock()
 		s.carry(f, ed, object)
@@ -186,7 +186,7 @@ func (s *Store) arrive(f *flow, ed *edition, b *body, err error) {
 	case b != nil:
 		s.keep(ed)
 		s.enqueue(ed)
-	case ed.attached() && !ed.recognizable():
+	case ed.attached() && !ed.recognisable():
 		s.detach(ed.of)
 	}
 }

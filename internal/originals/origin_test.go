@@ -98,7 +98,7 @@ func (o *origin) OpenIf(ctx context.Context, ref string, have source.Meta) (*sou
 func (o *origin) answer(ctx context.Context, ref string, unchanged func(*asked, page) bool) (*source.Object, error) {
 	o.mu.Lock()
 	o.open++
-	p, ok := o.pages[ref]
+	p := o.pages[ref]
 	o.mu.Unlock()
 	stays := false
 	defer func() {
@@ -110,7 +110,7 @@ func (o *origin) answer(ctx context.Context, ref string, unchanged func(*asked, 
 	}()
 	err := pause(ctx, p.headers)
 	o.mu.Lock()
-	p, ok = o.pages[ref]
+	p, ok := o.pages[ref]
 	same := unchanged(&o.asked, p)
 	o.mu.Unlock()
 	switch {
@@ -145,7 +145,7 @@ func (p page) meta() source.Meta {
 }
 
 type pageBody struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // io.Reader has no parameter for it; a body lives as long as its fetch
 	origin *origin
 	page   page
 	rest   *bytes.Reader

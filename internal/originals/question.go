@@ -116,7 +116,7 @@ func (s *Store) renew(ed *edition, meta source.Meta, sent time.Time) {
 	if sent.Before(ed.at) {
 		return // somebody has asked later, and knows already
 	}
-	ed.meta, ed.at = meta, sent
+	ed.meta, ed.at = owned(meta), sent
 	if !s.cfg.mayKeep(meta) {
 		s.unsave(ed)
 		s.unkeep(ed)

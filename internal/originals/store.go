@@ -99,7 +99,7 @@ func (s *Store) start(ref string) (begun, error) {
 	s.counts.Opens++
 	e := s.enter(cache.Group(ref))
 	defer s.leave(e)
-	if ed := e.current; ed != nil && ed.recognizable() {
+	if ed := e.current; ed != nil && ed.recognisable() {
 		switch s.cfg.judge(ed.meta, ed.at, now) {
 		case useNow:
 			s.counts.Fresh++

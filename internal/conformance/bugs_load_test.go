@@ -21,7 +21,7 @@ func TestBugReport15_TemporarySpaceIsBoundedAndGivenBack(t *testing.T) {
 	put(t, root, "photo.jpg", testpictures.JPEG(photo, 90))
 	put(t, root, "cut.png", testpictures.Truncate(testpictures.PNGOf(photo, 8, testpictures.PNGRGB, false), 0.7))
 	// Next to no memory for spools: everything goes through the disk.
-	s := start(t, withRoot(root), func(c *app.Config) { c.SpoolMemory, c.CacheMemory = 1<<20, 0 })
+	s := start(t, withRoot(root), func(c *app.Config) { c.SpoolMemory, c.CacheMemory, c.SourceCacheMemory = 1<<20, 0, 0 })
 	for i := range 3 {
 		s.good(t, fmt.Sprintf("/assets/photo.jpg?format=png&effort=0&crop=0,0,%d,1800", 2300+i))
 		if got := s.get(t, fmt.Sprintf("/assets/cut.png?format=png&effort=0&sizes=%dx0", 2000+i)); got.status < 400 || got.status >= 500 {

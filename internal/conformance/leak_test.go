@@ -65,7 +65,7 @@ func (s *server) settled(t testing.TB) holdings {
 	t.Helper()
 	h := holdings{
 		allocations: s.metric(t, "spillway_vips_allocations"), tracked: s.metric(t, "spillway_vips_memory_bytes"),
-		vipsFiles: s.metric(t, "spillway_vips_files"), spools: s.metric(t, "spillway_spools_open"),
+		vipsFiles: s.metric(t, "spillway_vips_files"), spools: s.spoolsInUse(t),
 	}
 	s.client.CloseIdleConnections()
 	h.files, h.goroutines = openFiles(), runtime.NumGoroutine()

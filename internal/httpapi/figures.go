@@ -94,6 +94,7 @@ func originalFigures() []figure {
 	figures := []figure{
 		gauge("spillway_fetches_in_flight", "Originals being asked for or read.", func(r reading) float64 { return float64(r.images.Originals.Fetches) }),
 		counter("spillway_originals_opened_total", "Originals that were asked for.", func(r reading) float64 { return float64(r.images.Originals.Opens) }),
+		gauge("spillway_originals_kept", "Originals kept in memory after use, each in a spool.", func(r reading) float64 { return float64(r.images.Originals.KeptBodies) }),
 		gauge("spillway_originals_kept_bytes", "Bytes of originals kept in memory after use.", func(r reading) float64 { return float64(r.images.Originals.KeptBytes) }),
 	}
 	for _, way := range ways {

@@ -14,7 +14,8 @@ import (
 // Every call runs to its end or until ctx is done, on the caller's goroutine,
 // and frees all it allocated before it returns. Errors are *media.Error.
 type Engine interface {
-	// Abilities tells what the engine reads and writes. It is cheap.
+	// Abilities tells what the engine reads and writes. It is cheap, but for
+	// the first call, which may try it out.
 	Abilities() media.Abilities
 	// Probe reads the header only. src must not change during the call.
 	Probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, error)

@@ -39,16 +39,17 @@ func sample(format media.Format) []byte {
 func (e *Engine) tryAll(cfg Config) media.Abilities {
 	can := media.Abilities{Read: map[media.Format]bool{media.BMP: true}, Write: map[media.Format]bool{}}
 	// While trying, everything counts as possible.
-	e.abilities = media.Abilities{Read: map[media.Format]bool{}, Write: map[media.Format]bool{}}
+	all := media.Abilities{Read: map[media.Format]bool{}, Write: map[media.Format]bool{}}
 	for format := range formats {
-		e.abilities.Read[format], e.abilities.Write[format] = true, true
+		all.Read[format], all.Write[format] = true, true
 	}
+	trial := &Engine{helpers: e.helpers, abilities: func() media.Abilities { return all }}
 	for format, number := range formats {
 		if format == media.PDF && !cfg.AllowPDF {
 			continue
 		}
-		can.Read[format] = C.spw_has_loader(number) != 0 && e.tryReading(format)
-		can.Write[format] = format.IsOutput() && C.spw_has_saver(number) != 0 && e.tryWriting(format)
+		can.Read[format] = C.spw_has_loader(number) != 0 && trial.tryReading(format)
+		can.Write[format] = format.IsOutput() && C.spw_has_saver(number) != 0 && trial.tryWriting(format)
 	}
 	return can
 }
@@ -69,7 +70,7 @@ func (e *Engine) tryWriting(format media.Format) bool {
 	if err != nil {
 		return false
 	}
-	plan, err := media.NewPlan(info, media.NewRequest(), format, e.abilities, media.DefaultLimits())
+	plan, err := media.NewPlan(info, media.NewRequest(), format, e.abilities(), media.DefaultLimits())
 	if err != nil {
 		return false
 	}

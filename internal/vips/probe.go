@@ -19,7 +19,7 @@ const mostDelays = 1 << 16
 // Probe reads the header.
 func (e *Engine) Probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, error) {
 	format := media.Sniff(src)
-	if format == media.Unknown || !e.abilities.Read[format] {
+	if format == media.Unknown || !e.abilities().Read[format] {
 		return media.Info{}, unreadable(format)
 	}
 	return probe(ctx, src, limits)

@@ -49,6 +49,8 @@ int spw_is_srgb_profile(VipsImage *image);
 int spw_profile_matches(VipsImage *image);
 int spw_profile_is_kept(VipsImage *image, int format);
 
+int spw_init_without_modules(void);
+void spw_load_module(const char *name);
 VipsSource *spw_stoppable_source(SpwJob *job, const void *data, size_t length);
 int spw_conclude(SpwJob *job, int stage);
 int spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out);

@@ -75,8 +75,10 @@ spw_start(int concurrency)
 	 * file would escape both the budget and the clean-up.
 	 */
 	g_setenv("VIPS_DISC_THRESHOLD", "1000000g", TRUE);
-	if (VIPS_INIT("spillway"))
+	if (spw_init_without_modules())
 		return -1;
+	spw_load_module("heif");
+	spw_load_module("jxl");
 
 	vips_concurrency_set(concurrency);
 	vips_cache_set_max(0);
@@ -92,6 +94,7 @@ spw_start(int concurrency)
 void
 spw_allow_pdf(void)
 {
+	spw_load_module("poppler");
 	vips_operation_block_set("VipsForeignLoadPdf", FALSE);
 }
 

@@ -1,6 +1,6 @@
 package vips
 
-// #cgo pkg-config: vips libwebp libwebpmux
+// #cgo pkg-config: vips libwebp libwebpmux gmodule-no-export-2.0
 // #cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -lm
 // #include "bridge.h"
@@ -23,12 +23,11 @@ var (
 // Engine is the pixel engine. It is safe for concurrent use; how many runs
 // go on at a time is its caller's business.
 type Engine struct {
-	abilities media.Abilities
+	abilities func() media.Abilities // tried when first asked
 	helpers   *helpers
 }
 
-// New starts libvips, unless the process has done so, and finds out what it
-// really reads and writes.
+// New starts libvips, unless the process has done so.
 func New(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func New(cfg Config) (*Engine, error) {
 		C.spw_allow_pdf()
 	}
 	engine := &Engine{helpers: newHelpers(cfg)}
-	engine.abilities = engine.tryAll(cfg)
+	engine.abilities = sync.OnceValue(func() media.Abilities { return engine.tryAll(cfg) })
 	return engine, nil
 }
 
@@ -56,8 +55,9 @@ func start(cfg Config) error {
 // binary was compiled for.
 func Version() string { return C.GoString(C.spw_version()) }
 
-// Abilities tells what the engine reads and writes.
-func (e *Engine) Abilities() media.Abilities { return e.abilities }
+// Abilities tells what the engine really reads and writes. The first call finds
+// out, in some 25 ms of CPU time; others wait for it.
+func (e *Engine) Abilities() media.Abilities { return e.abilities() }
 
 // Stats tells what libvips holds at this moment.
 func (e *Engine) Stats() Stats {

@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy test-conformance-heavy test-crash-cache bench bench-micro bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ test: setup-test ## install what the tests need and run all of them (ARGS="-run 
 test-heavy: setup-test ## what is too slow for every run, the heavy corpus files included
 	@scripts/versitygw.sh >/dev/null
 	@SPILLWAY_HEAVY=1 scripts/test.sh
+
+soak: setup-test ## three times what the server can do, of all kinds at once, for an hour (SPILLWAY_SOAK=10m)
+	@SPILLWAY_SOAK=$(or $(SPILLWAY_SOAK),1h) scripts/test.sh -timeout=24h ./bench/soak
 
 test-conformance-heavy: setup-test ## the heavy files of the corpus only
 	@SPILLWAY_HEAVY=1 scripts/test.sh ./internal/conformance/...

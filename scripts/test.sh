@@ -24,6 +24,11 @@ internal/spool
 internal/transform
 "
 
+# Tested alone when the others are done: it takes the whole machine, and more.
+readonly ALONE="
+bench/soak
+"
+
 report=$(mktemp -d)
 trap 'rm -rf "$report"' EXIT
 go build -o "$report/testreport" ./scripts/testreport
@@ -33,12 +38,14 @@ run() {
   go test $FLAGS "$@" || status=1
 }
 
-# Sorts the packages into those with the race detector and those without.
+# Sorts the packages into those with the race detector, those without, and
+# those that run alone.
 sort_packages() {
   local module package
   module=$(go list -m)
   race=''
   plain=''
+  alone=''
   for package in $(go list ./...); do
     case $RACE in
       *"
@@ -46,11 +53,19 @@ ${package#"$module"/}
 "*) race="$race $package" ;;
       *) plain="$plain $package" ;;
     esac
+    case $ALONE in
+      *"
+${package#"$module"/}
+"*)
+        plain=${plain%" $package"}
+        alone="$alone $package"
+        ;;
+    esac
   done
 }
 
 all() {
-  local race plain status=0
+  local race plain alone status=0
   if [ $# -gt 0 ]; then
     run "$@"
   else
@@ -59,6 +74,8 @@ all() {
     [ -z "$race" ] || run -race $race
     # shellcheck disable=SC2086
     [ -z "$plain" ] || run $plain
+    # shellcheck disable=SC2086
+    [ -z "$alone" ] || run -timeout=90m $alone
   fi
   return "$status"
 }

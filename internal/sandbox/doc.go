@@ -1,10 +1,11 @@
-// Package sandbox runs the media tools of other projects: in a process group
-// and a private folder of their own, under resource limits and a deadline.
+// Package sandbox is where processes are started: media tools of other projects,
+// and helpers, which are this program itself doing what only a kill can stop.
 //
-// Start in run.go (Run); limits.go says how the limits reach the tool.
-// State: none; the private folder lives as long as the call.
-// Run blocks until the tool and all its children are gone.
+// Start in run.go (Run, of a tool; limits.go says how limits reach it), then
+// helper.go (StartHelper, in the parent) and confine.go (in the helper).
+// State: none for tools; a Helper is its owner's, but anybody may kill it.
+// Run and Helper.Close block until the process and its children are gone.
 // It never passes the environment on, never runs a shell over words of a
-// caller, and never gives a tool a terminal or standard input.
+// caller, and never gives a process a terminal or standard input.
 // Limits: Limits, and the bytes of output that are kept.
 package sandbox

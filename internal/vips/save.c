@@ -74,22 +74,9 @@ static int
 save_webp(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
 {
 	int animated = vips_image_get_page_height(image) != image->Ysize;
-	VipsImage *pixels;
-	int result;
 
-	if (output->keep == 0)
-		return animated ? spw_save_webp_frames(job, image, output, quality, target)
-				: spw_save_webp_still(job, image, output, quality, target);
-	/* Metadata need libvips' hand with the container. Its saver keeps the
-	 * pictures of an animation that stops half-way, so nothing may stop it.
-	 */
-	pixels = vips_image_copy_memory(image);
-	if (!pixels)
-		return -1;
-	result = vips_webpsave_target(pixels, target, STRIP, "Q", quality, "lossless", output->lossless, "effort",
-		output->effort, NULL);
-	g_object_unref(pixels);
-	return result;
+	return animated ? spw_save_webp_frames(job, image, output, quality, target)
+			: spw_save_webp_still(job, image, output, quality, target);
 }
 
 static int

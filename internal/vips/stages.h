@@ -62,6 +62,8 @@ int spw_watermark(SpwJob *job, VipsImage **image, VipsImage *mark);
 int spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_pack(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_save_webp_still(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target);
+int spw_webp_has_metadata(VipsImage *image);
+int spw_write_webp(VipsImage *image, int width, int height, const void *encoded, size_t length, VipsTarget *target);
 int spw_save_webp_frames(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target);
 int spw_format_alpha(int format);
 

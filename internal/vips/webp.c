@@ -9,6 +9,7 @@
 typedef struct {
 	SpwJob *job;
 	VipsTarget *target;
+	GByteArray *kept; /* where bytes go instead, unless it is NULL */
 } Stop;
 
 static int
@@ -49,9 +50,17 @@ import(WebPPicture *picture, VipsImage *pixels)
 }
 
 static int
-encode(SpwJob *job, const SpwOutput *output, int quality, VipsImage *pixels, VipsTarget *target)
+on_kept(const uint8_t *data, size_t length, const WebPPicture *picture)
 {
-	Stop stop = { job, target };
+	const Stop *stop = (const Stop *) picture->custom_ptr;
+
+	g_byte_array_append(stop->kept, data, length);
+	return 1;
+}
+
+static int
+encode(SpwJob *job, const SpwOutput *output, int quality, VipsImage *pixels, Stop *stop)
+{
 	WebPConfig config;
 	WebPPicture picture;
 	int ok;
@@ -63,14 +72,30 @@ encode(SpwJob *job, const SpwOutput *output, int quality, VipsImage *pixels, Vip
 	picture.use_argb = config.lossless;
 	picture.width = pixels->Xsize;
 	picture.height = pixels->Ysize;
-	picture.user_data = picture.custom_ptr = &stop;
+	picture.user_data = picture.custom_ptr = stop;
 	picture.progress_hook = on_progress;
-	picture.writer = on_bytes;
+	picture.writer = stop->kept ? on_kept : on_bytes;
 	ok = import(&picture, pixels) && WebPEncode(&config, &picture);
 	if (!ok)
 		vips_error("spillway", "libwebp fails with error %d", picture.error_code);
 	WebPPictureFree(&picture);
-	return ok ? vips_target_end(target) : -1;
+	return ok ? 0 : -1;
+}
+
+/* Bytes leave as they are made, unless metadata go around them. */
+static int
+write_picture(SpwJob *job, const SpwOutput *output, int quality, VipsImage *pixels, VipsTarget *target)
+{
+	Stop stop = { job, target, NULL };
+	int result;
+
+	if (!spw_webp_has_metadata(pixels))
+		return encode(job, output, quality, pixels, &stop) || vips_target_end(target) ? -1 : 0;
+	stop.kept = g_byte_array_new();
+	result = encode(job, output, quality, pixels, &stop) ||
+		spw_write_webp(pixels, pixels->Xsize, pixels->Ysize, stop.kept->data, stop.kept->len, target);
+	g_byte_array_free(stop.kept, TRUE);
+	return result ? -1 : 0;
 }
 
 int
@@ -83,7 +108,7 @@ spw_save_webp_still(SpwJob *job, VipsImage *image, const SpwOutput *output, int 
 	if (spw_to_rgb(&image) == 0) {
 		pixels = vips_image_copy_memory(image);
 		if (pixels) {
-			result = encode(job, output, quality, pixels, target);
+			result = write_picture(job, output, quality, pixels, target);
 			g_object_unref(pixels);
 		}
 	}

@@ -88,6 +88,15 @@ add_frames(Animation *animation, int *time)
 }
 
 static int
+write_file(const Animation *animation, const WebPData *data, VipsTarget *target)
+{
+	if (spw_webp_has_metadata(animation->strip))
+		return spw_write_webp(animation->strip, animation->strip->Xsize, animation->height, data->bytes,
+			data->size, target);
+	return vips_target_write(target, data->bytes, data->size) || vips_target_end(target) ? -1 : 0;
+}
+
+static int
 assemble(Animation *animation, int time, VipsTarget *target)
 {
 	WebPData data;
@@ -98,7 +107,7 @@ assemble(Animation *animation, int time, VipsTarget *target)
 		!WebPAnimEncoderAssemble(animation->encoder, &data))
 		vips_error("spillway", "libwebp cannot assemble: %s", WebPAnimEncoderGetError(animation->encoder));
 	else
-		result = vips_target_write(target, data.bytes, data.size) || vips_target_end(target) ? -1 : 0;
+		result = write_file(animation, &data, target);
 	WebPDataClear(&data);
 	return result;
 }

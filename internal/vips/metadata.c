@@ -1,4 +1,5 @@
 /* What travels with the pixels: by default nothing. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "stages.h"
@@ -20,6 +21,22 @@ kept(const char *name, int keep)
 /* The two notices of authorship, in the image's own strings. */
 static const char *const notices[] = { "exif-ifd0-Copyright", "exif-ifd0-Artist" };
 
+/* The notice out of libvips' words for it: "notice (as shown, ASCII, n
+ * components, n bytes)", where n counts the final zero. As shown is more than
+ * the notice for a copyright, and in brackets too. When libvips writes the field
+ * it takes what is before the last bracket.
+ */
+static char *
+notice_of(const char *text)
+{
+	const char *last = strrchr(text, ',');
+	long bytes = last ? strtol(last + 1, NULL, 10) : 0;
+
+	if (!g_str_has_suffix(text, " bytes)") || bytes < 1 || (size_t) bytes > strlen(text))
+		return g_strdup(text);
+	return g_strdup_printf("%.*s (kept)", (int) bytes - 1, text);
+}
+
 static void
 read_notices(VipsImage *image, char *texts[2])
 {
@@ -28,7 +45,7 @@ read_notices(VipsImage *image, char *texts[2])
 
 		texts[i] = NULL;
 		if (vips_image_get_typeof(image, notices[i]) && !vips_image_get_string(image, notices[i], &text))
-			texts[i] = g_strdup(text);
+			texts[i] = notice_of(text);
 	}
 }
 

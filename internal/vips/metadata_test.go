@@ -55,6 +55,20 @@ func TestMetadataIsDroppedUnlessKept(t *testing.T) {
 	}
 }
 
+func TestKeptNoticesAreAsTheyWere(t *testing.T) {
+	src := tagged()
+	for _, keep := range []media.Keep{{Copyright: true}, {EXIF: true}} {
+		for _, format := range []media.Format{media.JPEG, media.WebP} {
+			out := render(t, src, ask(60, 0, func(r *media.Request) { r.Keep = keep }), format).data
+			for _, text := range []string{artist, rights} {
+				if !bytes.Contains(out, []byte(text+"\x00")) || bytes.Contains(out, []byte(text+" (")) {
+					t.Errorf("%q is not as it was in %s with %+v", text, format, keep)
+				}
+			}
+		}
+	}
+}
+
 func TestKeptEXIFDoesNotTurnThePictureTwice(t *testing.T) {
 	src := tagged()
 	for _, format := range []media.Format{media.JPEG, media.WebP, media.PNG, media.TIFF, media.AVIF} {

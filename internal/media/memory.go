@@ -11,7 +11,8 @@ func (p *Plan) estimateMemory() int64 {
 	var encoder float64
 	for _, output := range p.Outputs {
 		width, height := output.Layout.Final()
-		encoder = max(encoder, float64(width)*float64(height)*output.Encode.bytesPerPixel(p.mayBeClear(output)))
+		final := float64(width) * float64(height)
+		encoder = max(encoder, final*output.Encode.bytesPerPixel(p.mayBeClear(output))+p.sentBytes(output)*final)
 		total += p.madeBytes(output)
 	}
 	return int64(total + encoder)
@@ -106,6 +107,15 @@ func (p *Plan) madeBytes(output Output) float64 {
 		height = min(height, 512)
 	}
 	return float64(width) * float64(height) * float64(p.Load.Frames) * 4
+}
+
+// sentBytes is what a pixel takes on its way to the process that encodes it,
+// where its figure for the encoder does not hold a copy anyway.
+func (p *Plan) sentBytes(output Output) float64 {
+	if format := output.Encode.Format; format == GIF || format == TIFF {
+		return 4 * float64(p.Load.Frames)
+	}
+	return 0
 }
 
 // mayBeClear tells whether the encoder may have alpha to write.

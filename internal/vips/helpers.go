@@ -9,9 +9,9 @@ import (
 )
 
 // helperIdle is how long a helper waits for more to do. Starting one takes 60
-// ms of CPU, three quarters of it to link the libraries; one that waits holds
-// some 20 MB.
-const helperIdle = 5 * time.Second
+// to 100 ms of CPU, most of it to link and start the libraries, and one that is
+// there next to nothing; while it waits it holds some 20 MB of its own.
+const helperIdle = 10 * time.Second
 
 // helpers are the processes that encode for this one. There are as many as
 // encodes go on that need one, and those left over from the last seconds.

@@ -40,11 +40,13 @@ type run struct {
 //
 // When ctx ends, the run ends too: every stage asks before it makes or takes
 // pixels, progressive JPEGs and interlaced PNGs ask before they read on, and
-// WebP asks while it encodes. A few codecs work through a whole picture in one
-// call that nothing can end; the run then ends when that call does. They are:
-// decoding WebP, AVIF, HEIC, JPEG XL and JPEG 2000 (one frame), rendering SVG
-// and PDF (one strip), and encoding AVIF, JPEG XL, one GIF frame, and WebP
-// with metadata kept.
+// WebP asks while it encodes. Encoders that go on for more than longestStep
+// without asking (AVIF, JPEG XL, GIF, TIFF, WebP without loss or with alpha,
+// when the picture is large enough) run in a helper process, which is killed.
+// What is left are decoders that work through a whole picture in one call: WebP,
+// AVIF, HEIC, JPEG XL and JPEG 2000 (one frame), SVG and PDF (one strip); the
+// run then ends when that call does. Without Config.Helper, encoders are among
+// them.
 func (e *Engine) Run(ctx context.Context, src, overlay []byte, plan *media.Plan, begin transform.Begin) error {
 	r := &run{plan: plan, limits: plan.Limits(), begin: begin, helpers: e.helpers}
 	src, err := r.prepare(src)

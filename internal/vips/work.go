@@ -12,10 +12,20 @@ import (
 	"io"
 	"net"
 	"syscall"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/sandbox"
 	"github.com/spillway-media/spillway/internal/transform"
 )
+
+// quiet is how long nothing must be asked of a helper before it gives the
+// system back what its last task has freed. In the midst of work the next one
+// would take it all again, page by page.
+const quiet = 500 * time.Millisecond
+
+// greedy is the allowance of a task that took so much that it is given back
+// even when the next one waits already: one of some four megapixels.
+const greedy = 512 << 20
 
 // Work makes this process a helper: it confines itself, and encodes what its
 // parent sends until that closes the socket.
@@ -26,7 +36,9 @@ func Work() error {
 	}
 	defer parent.Close()
 	for {
+		idle := time.AfterFunc(quiet, func() { C.spw_trim_memory() })
 		task, parcel, err := receive(parent)
+		idle.Stop()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -36,7 +48,9 @@ func Work() error {
 		if err != nil {
 			return err
 		}
-		C.spw_trim_memory()
+		if task.memory > greedy {
+			C.spw_trim_memory()
+		}
 	}
 }
 

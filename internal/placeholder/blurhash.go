@@ -33,30 +33,42 @@ type light [3]float64
 
 // lightTerms are the cosine terms, row by row, the mean first.
 func (p Picture) lightTerms(across, down int) []light {
-	pixels := p.linear()
+	lines := p.lineTerms(across)
 	terms := make([]light, 0, across*down)
 	for v := range down {
 		row := edgeWave(v, p.height)
 		for u := range across {
-			column := edgeWave(u, p.width)
-			norm := 2 / float64(len(pixels))
+			norm := 2 / float64(p.width*p.height)
 			if u == 0 && v == 0 {
 				norm /= 2
 			}
-			terms = append(terms, p.weigh(pixels, column, row, norm))
+			terms = append(terms, weigh(lines[u], row, norm))
 		}
 	}
 	return terms
 }
 
-func (p Picture) weigh(pixels []light, column, row []float64, norm float64) (sum light) {
-	for y, down := range row {
-		for x, across := range column {
-			weight := norm * across * down
-			for c, v := range pixels[y*p.width+x] {
-				sum[c] += weight * v
-			}
+// lineTerms are those of each line alone, by wave: a term of the picture is
+// that of a column of them.
+func (p Picture) lineTerms(across int) [][]light {
+	pixels := p.linear()
+	lines := make([][]light, across)
+	for u := range lines {
+		column := edgeWave(u, p.width)
+		lines[u] = make([]light, p.height)
+		for y := range lines[u] {
+			lines[u][y] = weigh(pixels[y*p.width:][:p.width], column, 1)
 		}
+	}
+	return lines
+}
+
+func weigh(line []light, wave []float64, norm float64) (sum light) {
+	for i, colour := range line {
+		weight := norm * wave[i]
+		sum[0] += weight * colour[0]
+		sum[1] += weight * colour[1]
+		sum[2] += weight * colour[2]
 	}
 	return sum
 }

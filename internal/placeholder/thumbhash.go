@@ -123,10 +123,10 @@ const noise = 1e-9
 // spectrum keeps the terms in the triangle of the lowest frequencies.
 func (p Picture) spectrum(plane []float64, across, down int) spectrum {
 	var s spectrum
-	columns, rows := cosines(across, p.width), cosines(down, p.height)
+	lines, rows := p.lines(plane, across), cosines(down, p.height)
 	for v := range down {
 		for u := 0; u*down < across*(down-v); u++ {
-			term := p.project(plane, columns[u], rows[v])
+			term := dot(lines[u], rows[v]) / float64(len(plane))
 			if math.Abs(term) < noise {
 				term = 0
 			}
@@ -141,15 +141,23 @@ func (p Picture) spectrum(plane []float64, across, down int) spectrum {
 	return s
 }
 
-// project is how much of one wave there is in a plane.
-func (p Picture) project(plane, column, row []float64) float64 {
-	var sum float64
-	for y, down := range row {
-		for x, across := range column {
-			sum += plane[y*p.width+x] * across * down
+// lines are how much of each wave there is in each line of a plane.
+func (p Picture) lines(plane []float64, across int) [][]float64 {
+	lines := cosines(across, p.width)
+	for u, wave := range lines {
+		lines[u] = make([]float64, p.height)
+		for y := range lines[u] {
+			lines[u][y] = dot(plane[y*p.width:][:p.width], wave)
 		}
 	}
-	return sum / float64(len(plane))
+	return lines
+}
+
+func dot(line, wave []float64) (sum float64) {
+	for i, v := range line {
+		sum += v * wave[i]
+	}
+	return sum
 }
 
 // cosines are the first waves along a side of so many pixels.

@@ -85,6 +85,9 @@ func (p *Plan) sharedCost() float64 {
 
 // outputCost is that of scaling, finishing and encoding one output.
 func (p *Plan) outputCost(output Output) float64 {
+	if output.Back > 0 {
+		return 5e5 // that of a small picture hardly depends on the large one
+	}
 	width, height := p.Loaded()
 	loaded := float64(width) * float64(height)
 	made := float64(output.Layout.Width) * float64(output.Layout.Height)

@@ -100,7 +100,17 @@ func (p *Plan) sequential() bool {
 	mirroredAtMost := p.Info.Orientation <= 2
 	interlaced := p.Info.Progressive && p.Info.Format != JPEG
 	return mirroredAtMost && !interlaced && req.Rotate == 0 && !req.Flip && req.Trim == 0 &&
-		!p.smart() && len(p.Outputs) == 1 && p.Load.Frames == 1
+		!p.smart() && p.derived() == 1 && p.Load.Frames == 1
+}
+
+// derived is how many outputs are made of the decode, and not of another.
+func (p *Plan) derived() (n int) {
+	for _, output := range p.Outputs {
+		if output.Back == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // smart tells whether an output has a crop that depends on the pixels.

@@ -65,5 +65,8 @@ func (p *Plan) AddThumb() error {
 		return err
 	}
 	p.Outputs[index].Layout, p.Outputs[index].Encode = layout, p.encode(layout, Raw)
+	if !p.Request.Keep.ICC {
+		p.Outputs[index].Back = index
+	} // else the finished pixels may be in colours of their own
 	return p.settle()
 }

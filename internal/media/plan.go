@@ -96,6 +96,10 @@ type Output struct {
 	// asks Plan.LayOut with the trimmed size.
 	Layout Layout
 	Encode Encode
+	// Back is for a small picture (Raw) that is made of a finished one instead
+	// of the decode: how many outputs before it in the plan that one stands.
+	// Its size is within ThumbSide, whatever Layout says. 0 elsewhere.
+	Back int
 }
 
 // Layout is the geometry of one output in the order it is applied: resize the

@@ -79,6 +79,8 @@ typedef struct {
 
 typedef struct {
 	int index; /* the plan's */
+	int thumb; /* its index of the small picture that is made of this one ... */
+	int thumb_side; /* ... and the longest side of that; 0: there is none */
 	SpwLayout layout;
 	int format;
 	int quality;

@@ -233,6 +233,20 @@ save_apart(Run *run, SpwOutput *output, VipsImage *image, int last)
 	return stage;
 }
 
+/* The finished pixels, in memory, and the small picture that is made of them. */
+static int
+make_thumb(Run *run, SpwOutput *output, VipsImage **image)
+{
+	VipsImage *held = vips_image_copy_memory(*image);
+	int stage;
+
+	if (!held)
+		return SPW_PROCESS;
+	spw_replace(image, held);
+	stage = spw_save_thumb(run->job, output, held, frames_of(run, output));
+	return stage == SPW_OK && spw_guard(run->job, image, 0) ? SPW_PROCESS : stage;
+}
+
 /* The pixels are in memory before a search, so that each encode costs only
  * itself.
  */
@@ -240,11 +254,17 @@ int
 spw_make_output(Run *run, SpwOutput *output, int last)
 {
 	VipsImage *image = NULL;
-	int result;
+	int result = SPW_OK;
 
 	if (finish_frames(run, output, &image)) {
 		VIPS_UNREF(image);
 		return SPW_PROCESS;
+	}
+	if (output->thumb_side > 0)
+		result = make_thumb(run, output, &image);
+	if (result) {
+		g_object_unref(image);
+		return result;
 	}
 	if (runs_apart(output, image, frames_of(run, output)))
 		return save_apart(run, output, image, last);

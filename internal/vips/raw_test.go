@@ -1,6 +1,7 @@
 package vips_test
 
 import (
+	"bytes"
 	"image"
 	"testing"
 
@@ -58,4 +59,67 @@ func TestRawRowsComeBesideWhatIsEncoded(t *testing.T) {
 		t.Errorf("the animation has %d frames, want %d", outputs[0].Frames, len(animation.Frames))
 	}
 	looksLike(t, rows(t, outputs[1]), picture(t, src, ask(24, 0)), 4)
+}
+
+// A small picture is that of the finished one, whatever was done to it.
+func TestThumbsShowTheFinishedPicture(t *testing.T) {
+	scene := testpictures.Scene(240, 180)
+	clear := testpictures.PNGOf(scene, 8, testpictures.PNGRGBA, false)
+	photo := testpictures.JPEG(scene, 95)
+	for name, c := range map[string]struct {
+		src    []byte
+		req    media.Request
+		format media.Format
+		size   image.Point
+	}{
+		"as it is":                {photo, ask(200, 0), media.JPEG, image.Pt(32, 24)},
+		"smaller than a thumb":    {photo, ask(20, 0), media.PNG, image.Pt(20, 15)},
+		"cropped":                 {photo, ask(100, 200, func(r *media.Request) { r.Fit = media.Cover }), media.PNG, image.Pt(16, 32)},
+		"padded":                  {photo, ask(200, 200, func(r *media.Request) { r.Fit = media.Contain }), media.PNG, image.Pt(32, 32)},
+		"turned":                  {testpictures.Oriented(200, 100, 6, false), ask(0, 0), media.WebP, image.Pt(32, 16)},
+		"grey":                    {photo, ask(200, 0, func(r *media.Request) { r.Grayscale = true }), media.PNG, image.Pt(32, 24)},
+		"transparent":             {clear, ask(200, 0), media.WebP, image.Pt(32, 24)},
+		"with a kept profile":     {testpictures.PNGOf(scene, 8, testpictures.PNGRGB, false, testpictures.ICCChunk(testpictures.WideGamutProfile())), ask(200, 0, func(r *media.Request) { r.Keep.ICC = true }), media.PNG, image.Pt(32, 24)},
+		"trimmed":                 {photo, ask(200, 0, func(r *media.Request) { r.Trim = 10 }), media.PNG, image.Pt(32, 24)},
+		"searched for a size":     {photo, ask(200, 0, func(r *media.Request) { r.MaxBytes = 9000 }), media.JPEG, image.Pt(32, 24)},
+		"narrow":                  {testpictures.PNGOf(testpictures.Scene(900, 5), 8, testpictures.PNGRGB, false), ask(0, 0), media.PNG, image.Pt(32, 1)},
+		"one of several sizes":    {photo, ask(200, 0, func(r *media.Request) { r.Sizes = append(r.Sizes, media.Size{Width: 100}, media.Size{Width: 220}) }), media.PNG, image.Pt(32, 24)},
+		"an animation's first":    {testpictures.Disposals(96, 80)["mixed"].Bytes(), ask(48, 0, func(r *media.Request) { r.Lossless = true }), media.WebP, image.Pt(32, 27)},
+		"with a pixel ratio of 2": {photo, ask(100, 0, func(r *media.Request) { r.DPR = 2 }), media.JPEG, image.Pt(32, 24)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := start(t)
+			plan := planFor(t, engine, c.src, c.req, c.format)
+			if err := plan.AddThumb(); err != nil {
+				t.Fatal(err)
+			}
+			outputs, err := collect(t.Context(), engine, c.src, nil, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := rows(t, outputs[len(outputs)-1])
+			sizeIs(t, got, c.size.X, c.size.Y)
+			finished := ask(c.size.X, c.size.Y, func(r *media.Request) { r.Fit, r.Frames = media.Fill, 1 })
+			looksLike(t, got, picture(t, outputs[0].data, finished), 5)
+		})
+	}
+}
+
+// A picture has the same bytes whether a small one is made beside it or not.
+func TestAThumbChangesNoByteOfItsPicture(t *testing.T) {
+	src := testpictures.JPEG(testpictures.Scene(1200, 900), 95)
+	engine := start(t)
+	for _, format := range []media.Format{media.JPEG, media.WebP, media.PNG} {
+		plan := planFor(t, engine, src, ask(300, 0), format)
+		if err := plan.AddThumb(); err != nil {
+			t.Fatal(err)
+		}
+		outputs, err := collect(t.Context(), engine, src, nil, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alone := render(t, src, ask(300, 0), format); !bytes.Equal(alone.data, outputs[0].data) {
+			t.Errorf("%s: %d bytes beside a thumb, %d alone", format, len(outputs[0].data), len(alone.data))
+		}
+	}
 }

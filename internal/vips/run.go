@@ -172,7 +172,14 @@ func loadBMP(c C.SpwLoad, src []byte, info media.Info) (C.SpwLoad, []byte, error
 // outputs lists the plan's, largest first.
 func (r *run) outputs() []C.SpwOutput {
 	list := make([]C.SpwOutput, 0, len(r.plan.Outputs))
+	at := make([]int, len(r.plan.Outputs)) // place in the list by index
 	for index, output := range r.plan.Outputs {
+		if output.Back > 0 {
+			of := &list[at[index-output.Back]]
+			of.thumb, of.thumb_side = C.int(index), media.ThumbSide
+			continue
+		}
+		at[index] = len(list)
 		o := outputOf(index, output)
 		if r.helpers.exist() {
 			o.apart = C.int64_t(apartFrom(output.Encode, false))

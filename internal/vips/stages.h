@@ -59,6 +59,7 @@ int spw_trim_box(VipsImage *image, double threshold, SpwRect *box);
 int spw_keep_metadata(VipsImage **image, int keep);
 int spw_stamp_frames(VipsImage **image, int height, const int *delays, int frames, int plays);
 int spw_watermark(SpwJob *job, VipsImage **image, VipsImage *mark);
+int spw_save_thumb(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_pack(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_save_webp_still(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target);

@@ -91,18 +91,21 @@ func (b *bench) clientGone(ctx context.Context) (err error) {
 // after is the CPU that a server and its children use in the next seconds.
 func after(ctx context.Context, s *process.Server) time.Duration {
 	before := s.CPU()
-	traffic.Wait(ctx, 3*time.Second)
+	traffic.Wait(ctx, 2*time.Second)
 	return s.CPU() - before
 }
 
-// freed tells what the server still holds.
+// freed tells what the server still holds a second later.
 func (b *bench) freed(ctx context.Context, s *process.Server, event string) error {
+	if !traffic.Wait(ctx, time.Second) {
+		return ctx.Err()
+	}
 	f, err := figuresOf(ctx, s)
 	if err != nil {
 		return err
 	}
 	busy, held := f["spillway_jobs_in_flight"], f[`spillway_decoded_bytes{kind="reserved"}`]
-	b.report.holds(event+": work and decoded bytes left", "none", busy == 0 && held == 0, fmt.Sprintf("%.0f jobs, %.0f bytes", busy, held), "")
+	b.report.holds(event+": work and decoded bytes left after 1 s", "none", busy == 0 && held == 0, fmt.Sprintf("%.0f jobs, %.0f bytes", busy, held), "")
 	return nil
 }
 

@@ -80,8 +80,12 @@ func (d *delivery) tell(r *report) error {
 	if err != nil {
 		return fmt.Errorf("measure memory: %w", err)
 	}
+	noise := ""
+	if len(d.rates) > 1 {
+		noise = "rate " + spread("%.1f", d.rates)
+	}
 	r.show(d.name, fmt.Sprintf("%.1f/s, mean %.0f ms, first byte after %.0f ms, peak memory %.0f MB",
 		traffic.Median(d.rates), traffic.Median(d.means), traffic.Median(d.firsts), megabytes(held.Peak)),
-		spread("%.1f", d.rates)+" of the rate")
+		noise)
 	return nil
 }

@@ -49,6 +49,9 @@ func (b *bench) quality(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
+	if err := b.surcharges(ctx, s, client, kind); err != nil {
+		return err
+	}
 	b.report.note("The reference is the same resize of a lossless copy of the whole original (%s). CPU is for 300 WebP.", kind)
 	return nil
 }
@@ -85,7 +88,7 @@ func (b *bench) compare(ctx context.Context, s *process.Server, client *traffic.
 	if v.query == "" {
 		return nil
 	}
-	cost, err := b.costOf(ctx, s, client, kind, v)
+	cost, err := b.costOf(ctx, s, client, kind, thumbnail+v.query, thumbnail)
 	if err != nil {
 		return err
 	}
@@ -93,19 +96,42 @@ func (b *bench) compare(ctx context.Context, s *process.Server, client *traffic.
 	return nil
 }
 
-// costOf lets a request with and without a variant take turns.
-func (b *bench) costOf(ctx context.Context, s *process.Server, client *traffic.Client, kind string, v variant) ([]float64, error) {
+// surcharges are what a request may ask for besides its picture.
+func (b *bench) surcharges(ctx context.Context, s *process.Server, client *traffic.Client, kind string) error {
+	const document = thumbnail + "&encoder=json"
+	for _, each := range []struct {
+		name, with, without string
+		limit               float64
+	}{
+		{"placeholders (all four) beside a 300 WebP", document + "&placeholders=blurhash,thumbhash,lqip,color", document, 1.05},
+		{"quality by ssim=0.98 over one encode, 1200 WebP", "sizes=1200x0&format=webp&ssim=0.98", "sizes=1200x0&format=webp", 3},
+	} {
+		if sample := client.Get(ctx, b.asset(pictures.Small, each.with), nil, time.Now()); !sample.OK() {
+			b.report.missing("CPU of "+each.name, fmt.Sprintf("at most %.2f", each.limit), fmt.Sprintf("the server answers %d", sample.Status))
+			continue
+		}
+		cost, err := b.costOf(ctx, s, client, kind, each.with, each.without)
+		if err != nil {
+			return fmt.Errorf("%s: %w", each.name, err)
+		}
+		b.report.atMost("CPU of "+each.name, "%.2f", each.limit, traffic.Median(cost), "", spread("%.2f", cost))
+	}
+	return nil
+}
+
+// costOf lets two requests take turns.
+func (b *bench) costOf(ctx context.Context, s *process.Server, client *traffic.Client, kind, with, without string) ([]float64, error) {
 	var ratios []float64
 	for range b.rounds(5) {
-		with, _, err := b.requests(ctx, s, client, duel{kind: kind, query: thumbnail + v.query}, 4)
+		more, _, err := b.requests(ctx, s, client, duel{kind: kind, query: with}, 4)
 		if err != nil {
 			return nil, err
 		}
-		without, _, err := b.requests(ctx, s, client, duel{kind: kind, query: thumbnail}, 4)
+		less, _, err := b.requests(ctx, s, client, duel{kind: kind, query: without}, 4)
 		if err != nil {
 			return nil, err
 		}
-		ratios = append(ratios, with/without)
+		ratios = append(ratios, more/less)
 	}
 	return ratios, nil
 }

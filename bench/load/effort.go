@@ -53,7 +53,7 @@ func (b *bench) effort(ctx context.Context) (err error) {
 	}
 	b.report.atLeast("1200 WebP at 2x: goodput with less effort over that with full effort", "%.2f", effortGain, traffic.Median(gains),
 		fmt.Sprintf(" (%.1f/s offered, %s of the answers marked)", offered, percent(traffic.Median(share))), spread("%.2f", gains))
-	b.report.atMost("1200 WebP at 2x: bytes with less effort over those with full effort", "%.2f", effortBytes, traffic.Median(bytes), "", spread("%.2f", bytes))
+	b.report.atMost("1200 WebP at 2x: bytes with less effort over those with full effort", "%.3f", effortBytes, traffic.Median(bytes), "", spread("%.3f", bytes))
 	return nil
 }
 

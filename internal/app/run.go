@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/machine"
 )
 
 // Config is every setting of the program.
@@ -50,6 +51,8 @@ func (p *program) run(ctx context.Context) error {
 		go func() { ended <- d.serve() }()
 	}
 	p.announce()
+	settled := make(chan struct{})
+	go func() { p.settle(); close(settled) }()
 	var failure error
 	waiting := len(doors)
 	select {
@@ -62,9 +65,18 @@ func (p *program) run(ctx context.Context) error {
 		failure = errors.Join(failure, <-ended)
 	}
 	rest()
+	<-settled
 	// The service writes to the stores to its end.
 	failure = errors.Join(failure, <-tidied, <-watched)
 	return errors.Join(failure, closeStores(p.stores))
+}
+
+// settle is what a start can do once it listens: find out what the codecs can,
+// and let go of the memory that starting took.
+func (p *program) settle() {
+	p.engine.Abilities()
+	freed, err := machine.ForgetLoading()
+	p.log.Debug("start is over", "let_go_bytes", freed, "error", err)
 }
 
 // announce tells where to connect. Both listeners are open by now, so a

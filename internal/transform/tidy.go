@@ -16,7 +16,6 @@ func (s *Service) Run(ctx context.Context) error {
 	// What serves the workers goes on until they have ended.
 	behind, rest := context.WithCancel(context.WithoutCancel(ctx))
 	var wait sync.WaitGroup
-	wait.Go(func() { s.engine.Abilities() }) // which the first request would wait for
 	wait.Go(func() { s.tidy(behind) })
 	wait.Go(func() { s.shelf.run(behind) })
 	var aside error

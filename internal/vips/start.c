@@ -59,13 +59,23 @@ static const char *const wanted[] = {
 	"VipsForeignLoadSvg", "VipsForeignLoadJxl", "VipsForeignLoadJp2k", "VipsForeignSaveJxl",
 };
 
+/* glibc gives each thread an arena until there are as many as it may make, and
+ * never takes one away: freed pictures lie about in all of them. Go's threads
+ * have theirs long before libvips is started, so the bound is set when the
+ * program is loaded and has one thread. The user's word comes first.
+ */
+#ifdef M_ARENA_MAX
+__attribute__((constructor)) static void
+bound_arenas(void)
+{
+	if (!getenv("MALLOC_ARENA_MAX"))
+		mallopt(M_ARENA_MAX, 2);
+}
+#endif
+
 int
 spw_start(int concurrency)
 {
-#ifdef M_ARENA_MAX
-	/* One arena a thread looks like a leak under load: see the baseline. */
-	mallopt(M_ARENA_MAX, 2);
-#endif
 	quieten_stderr();
 	spw_start_cmyk();
 	g_log_set_default_handler(count_message, NULL);

@@ -37,9 +37,9 @@ func StartHelper(command, env []string) (*Helper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start helper: %w", err)
 	}
-	defer theirs.Close()
+	defer func() { _ = theirs.Close() }()
 	h := &Helper{Conn: ours, stderr: &bounded{limit: 4 << 10}}
-	h.command = exec.Command(command[0], command[1:]...)
+	h.command = exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives the run that starts it
 	h.command.Env, h.command.Stderr = env, h.stderr
 	h.command.ExtraFiles = []*os.File{theirs}
 	h.command.SysProcAttr = dependent(&syscall.SysProcAttr{Setpgid: true})

@@ -84,7 +84,7 @@ func (r *run) allowance(index int, made transform.Made) task {
 // assign sends a task and closes the parcel here: the helper's is the only
 // descriptor from then on, so the pixels go when it goes.
 func assign(helper *sandbox.Helper, t task, parcel *os.File) error {
-	defer parcel.Close()
+	defer func() { _ = parcel.Close() }()
 	rights := syscall.UnixRights(int(parcel.Fd()))
 	if _, _, err := helper.Conn.WriteMsgUnix(t.pack(), rights, nil); err != nil {
 		return fmt.Errorf("assign: %w", err)

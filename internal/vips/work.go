@@ -34,7 +34,7 @@ func Work() error {
 	if err != nil {
 		return err
 	}
-	defer parent.Close()
+	defer func() { _ = parent.Close() }()
 	for {
 		idle := time.AfterFunc(quiet, func() { C.spw_trim_memory() })
 		task, parcel, err := receive(parent)
@@ -86,7 +86,7 @@ func descriptor(control []byte) (int, error) {
 // encode carries out one task and answers it. The error is one of the socket;
 // that an encode fails is part of the answer.
 func encode(parent io.Writer, t task, parcel int) error {
-	defer syscall.Close(parcel)
+	defer func() { _ = syscall.Close(parcel) }()
 	startOnce.Do(func() { errStart = start(Config{ConcurrencyPerJob: t.threads}) })
 	if errStart != nil {
 		return errStart

@@ -87,6 +87,9 @@ var (
 // WideGamutProfile is an RGB matrix profile with the primaries of Display P3.
 func WideGamutProfile() []byte { return matrixProfile("Test wide gamut", p3Columns) }
 
+// SRGBProfile says of a picture what is taken for granted without it.
+func SRGBProfile() []byte { return matrixProfile("Test sRGB", srgbColumns) }
+
 // SwappedProfile is an sRGB-like profile whose red and green primaries are
 // exchanged: a picture comes out with red for green unless the profile was
 // ignored, which no tolerance can hide.

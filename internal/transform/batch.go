@@ -64,7 +64,7 @@ func (bs *batches) newBatch(s *Service, key string, f *flight) *batch {
 	b := &batch{key: key, set: bs, flights: []*flight{f}, plan: f.plan, alive: 1, service: s}
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(f.ctx))
 	b.turn = newTurn(laneOf(f.plan), f.plan.Cost, 0, func(ctx context.Context, _ *turn) { s.fly(ctx, b) })
-	b.turn.weigh, b.turn.seal = b.weigh, b.seal
+	b.turn.weigh = b.weigh
 	f.turn = b.turn
 	if key != "" {
 		bs.open[key] = b
@@ -78,9 +78,7 @@ func (b *batch) take(f *flight, budget int64) bool {
 	if !ok || plan.Memory+max(f.marked, b.flights[0].marked) > budget || laneOf(plan) != b.turn.lane || b.alive == 0 {
 		return false
 	}
-	more := plan.Cost - b.plan.Cost
-	b.turn.cost.Add(int64(more))
-	b.service.line.grow(b.turn.lane, more)
+	b.turn.grow(b.service.line, plan.Cost-b.plan.Cost)
 	b.plan, b.flights = plan, append(b.flights, f)
 	b.alive++
 	b.set.merged++

@@ -19,12 +19,14 @@ import (
 // the work has really returned, however long ago the client left.
 type turn struct {
 	lane lane
-	cost atomic.Int64 // estimated nanoseconds; grows when more joins while it waits
+
+	mu      sync.Mutex    // guards what follows
+	cost    time.Duration // estimated; grows when more joins while it waits
+	counted bool          // the line counts it among those that wait
+
 	// weigh is asked when a worker has taken the turn: how many decoded bytes
 	// the work will hold. From then on the work is settled.
 	weigh func() (int64, error)
-	// seal says that nothing more may join; nil where nothing can.
-	seal func()
 	work func(ctx context.Context, t *turn)
 
 	cancel  context.CancelCauseFunc // ends the wait, and the work
@@ -46,14 +48,50 @@ const (
 // newTurn is work that weighs bytes whenever it is asked.
 func newTurn(in lane, cost time.Duration, bytes int64, work func(ctx context.Context, t *turn)) *turn {
 	t := &turn{
-		lane: in, work: work, weigh: func() (int64, error) { return bytes, nil },
+		lane: in, cost: cost, work: work, weigh: func() (int64, error) { return bytes, nil },
 		begun: make(chan struct{}), ended: make(chan struct{}),
 	}
-	t.cost.Store(int64(cost))
 	return t
 }
 
-func (t *turn) costs() time.Duration { return time.Duration(t.cost.Load()) }
+// enter takes a place in line. From here until the turn leaves or begins the
+// line counts what it costs, neither more nor less, whoever joins when.
+func (t *turn) enter(l *line, now time.Time) (cost time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := l.enter(t.lane, t.cost, now); err != nil {
+		return 0, err
+	}
+	t.counted = true
+	return t.cost, nil
+}
+
+// grow is told of more that joins.
+func (t *turn) grow(l *line, more time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cost += more
+	if t.counted {
+		l.grow(t.lane, more)
+	}
+}
+
+// leave gives the place in line back, for a turn that never came.
+func (t *turn) leave(l *line, refused bool, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counted = false
+	l.left(t.lane, t.cost, refused, now)
+}
+
+// start moves the turn from the line to the workers, at what it costs.
+func (t *turn) start(l *line, now time.Time) (cost time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counted = false
+	l.began(t.lane, t.cost, now)
+	return t.cost
+}
 
 func (t *turn) elapsed() time.Duration {
 	if took := t.took.Load(); took != 0 {
@@ -127,18 +165,16 @@ func (s *Service) begin(ctx context.Context, t *turn) error {
 		return errStopping
 	}
 	t.arrived = time.Now()
-	if err := s.line.enter(t.lane, t.costs(), t.arrived); err != nil {
+	cost, err := t.enter(s.line, t.arrived)
+	if err != nil {
 		return err
 	}
 	var wish context.Context
 	wish, t.cancel = context.WithCancelCause(ctx)
-	ticket, err := s.crews.pools[t.lane].Enqueue(wish, t, elastic.Class(classOf(t.costs())))
+	ticket, err := s.crews.pools[t.lane].Enqueue(wish, t, elastic.Class(classOf(cost)))
 	if err != nil {
 		err = s.refusal(wish, err)
-		if t.seal != nil {
-			t.seal()
-		}
-		s.line.left(t.lane, t.costs(), !errors.Is(err, errStopping), time.Now())
+		t.leave(s.line, !errors.Is(err, errStopping), time.Now())
 	} else {
 		err = s.await(wish, t, ticket)
 	}
@@ -177,10 +213,7 @@ func (s *Service) await(ctx context.Context, t *turn, ticket *elastic.Ticket) (e
 	}
 	t.cancel(err) // out of the gate, and out of the queue at once
 	ticket.Withdraw()
-	if t.seal != nil {
-		t.seal() // what is subtracted now has to be what was added
-	}
-	s.line.left(t.lane, t.costs(), true, time.Now())
+	t.leave(s.line, true, time.Now())
 	return err
 }
 
@@ -224,8 +257,7 @@ func (s *Service) perform(ctx context.Context, t *turn) error {
 		return nil
 	}
 	t.began = time.Now()
-	cost := t.costs()
-	s.line.began(t.lane, cost, t.began)
+	cost := t.start(s.line, t.began)
 	close(t.begun)
 	defer func() {
 		t.stamp()

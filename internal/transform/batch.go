@@ -18,8 +18,8 @@ type batch struct {
 	key string // empty when nothing can join
 	set *batches
 
-	// Guarded by the mu of batches: all until a worker takes the batch, alive
-	// also afterwards.
+	// Guarded by the mu of batches until the work has begun, alive also
+	// afterwards. plan is the worker's once it has taken the batch.
 	flights []*flight
 	plan    *media.Plan
 	alive   int
@@ -74,8 +74,11 @@ func (bs *batches) newBatch(s *Service, key string, f *flight) *batch {
 
 // take lets a flight join when that saves work. The caller holds mu.
 func (b *batch) take(f *flight, budget int64) bool {
+	if b.alive == 0 || b.turn.state.Load() != inLine {
+		return false // it is about to be given up, but not for anything f has done
+	}
 	plan, ok := media.Merge(b.plan, f.plan)
-	if !ok || plan.Memory+max(f.marked, b.flights[0].marked) > budget || laneOf(plan) != b.turn.lane || b.alive == 0 {
+	if !ok || plan.Memory+max(f.marked, b.flights[0].marked) > budget || laneOf(plan) != b.turn.lane {
 		return false
 	}
 	b.turn.grow(b.service.line, plan.Cost-b.plan.Cost)
@@ -108,16 +111,10 @@ func (b *batch) seal() {
 // weigh settles what is made: nothing joins any more, and what nobody wants is
 // left out. A flight that is alone after all is made as if it had always been.
 func (b *batch) weigh() (int64, error) {
-	b.seal()
-	var wanted []*flight
-	for _, f := range b.flights {
-		if f.ctx.Err() == nil {
-			wanted = append(wanted, f)
-			continue
-		}
+	wanted, unwanted := b.settle()
+	for _, f := range unwanted {
 		b.service.fail(f, errLeft)
 	}
-	b.flights = wanted
 	if len(wanted) == 0 {
 		return 0, errLeft
 	}
@@ -131,21 +128,49 @@ func (b *batch) weigh() (int64, error) {
 	}
 	b.plan = plan
 	if len(wanted) > 1 {
-		b.name()
+		name(plan, wanted)
 	}
 	return plan.Memory + marked, nil
 }
 
+// settle lets nothing join any more and takes out what nobody wants. Each
+// flight has one who ends it: whoever takes it out, or the work.
+func (b *batch) settle() (wanted, unwanted []*flight) {
+	b.seal()
+	b.set.mu.Lock()
+	defer b.set.mu.Unlock()
+	for _, f := range b.flights {
+		if f.ctx.Err() == nil {
+			wanted = append(wanted, f)
+		} else {
+			unwanted = append(unwanted, f)
+		}
+	}
+	b.flights = wanted
+	return wanted, unwanted
+}
+
+// empty takes all flights out of a batch whose turn never comes. A worker may
+// be weighing it at the same time.
+func (b *batch) empty() []*flight {
+	b.seal()
+	b.set.mu.Lock()
+	defer b.set.mu.Unlock()
+	flights := b.flights
+	b.flights = nil
+	return flights
+}
+
 // name gives the flights tags of their own: what was loaded for the largest
 // picture gives the others other bytes than they have alone.
-func (b *batch) name() {
+func name(plan *media.Plan, flights []*flight) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%v", b.plan.Load)
-	for _, o := range b.plan.Outputs {
+	fmt.Fprintf(h, "%v", plan.Load)
+	for _, o := range plan.Outputs {
 		fmt.Fprintf(h, "%v", o.Layout)
 	}
 	variant := hex.EncodeToString(h.Sum(nil)[:4])
-	for _, f := range b.flights {
+	for _, f := range flights {
 		f.etag, f.merged = f.key+"."+variant, true
 	}
 }
@@ -156,8 +181,7 @@ func (s *Service) travel(b *batch) {
 	if err == nil {
 		return
 	}
-	b.seal()
-	for _, f := range b.flights {
+	for _, f := range b.empty() {
 		s.fail(f, err)
 	}
 	b.cancel(err)

@@ -33,9 +33,10 @@ type flight struct {
 	wanted, holders int
 	done            bool
 
-	ready chan struct{} // closed when plan and outputs are set, or err
-	err   error
-	plan  *media.Plan
+	settled sync.Once
+	ready   chan struct{} // closed when plan, outputs and turn are set, or err
+	err     error
+	plan    *media.Plan
 	// marked is the memory that the watermark takes.
 	marked int64
 
@@ -161,16 +162,20 @@ func (s *Service) newFlight(ctx context.Context, k key, job Job, src, overlay *o
 func (s *Service) carry(flights ...*flight) {
 	var ready []*batch
 	for _, f := range flights {
-		err := s.guard(func() error { return s.prepare(f) })
+		err := s.guard(func() error {
+			if err := s.prepare(f); err != nil {
+				return err
+			}
+			if b, fresh := s.batches.add(s, f); fresh {
+				ready = append(ready, b)
+			}
+			return nil
+		})
 		f.arrive()
 		if err != nil {
 			s.fail(f, err)
-			continue
 		}
-		if b, fresh := s.batches.add(s, f); fresh {
-			ready = append(ready, b)
-		}
-		close(f.ready)
+		f.settle(nil)
 	}
 	for _, b := range ready {
 		go s.travel(b)
@@ -213,12 +218,7 @@ func (s *Service) prepare(f *flight) error {
 // fail ends a flight that has not begun, or never will.
 func (s *Service) fail(f *flight, err error) {
 	s.counts.record(err)
-	select {
-	case <-f.ready:
-	default: // nobody but its carrier closes it, and that is who is here
-		f.err = err
-		close(f.ready)
-	}
+	f.settle(err)
 	for _, o := range f.outputs {
 		o.finish(err)
 	}
@@ -259,6 +259,16 @@ func (s *Service) land(ctx context.Context, f *flight, res *Result) error {
 	s.flights.unhold(f)
 	res.leave = nil
 	return err
+}
+
+// settle tells those who wait that the flight is in line, or why it never will
+// be. The first word counts: a batch that was joined may have been refused
+// before the carrier comes to say that all is well.
+func (f *flight) settle(err error) {
+	f.settled.Do(func() {
+		f.err = err
+		close(f.ready)
+	})
 }
 
 func (f *flight) arrival(ctx context.Context) error {

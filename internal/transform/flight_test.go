@@ -362,6 +362,7 @@ func TestDoAll(t *testing.T) {
 		if len(g.plans) != 1 || b.source.reads != 1 {
 			t.Errorf("%d runs, %d reads", len(g.plans), b.source.reads)
 		}
+		waitIdle(t, b)
 		if a := <-ask(t.Context(), b, wide(100)); a.err != nil || !a.res.CacheHit {
 			t.Errorf("the single size is not found afterwards: %v", a.err)
 		}

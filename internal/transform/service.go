@@ -289,7 +289,16 @@ func closeBoth(src, overlay *originals.Original) {
 
 // plan looks at the header and decides everything before a turn is asked
 // for, so that what will be refused never waits in the queue.
-func (s *Service) plan(ctx context.Context, job Job, src *originals.Original) (*media.Plan, error) {
+func (s *Service) plan(ctx context.Context, job Job, src *originals.Original) (plan *media.Plan, err error) {
+	// Headers are read by the engine, too, and here on its caller's goroutine.
+	err = s.guard(func() (err error) {
+		plan, err = s.decide(ctx, job, src)
+		return err
+	})
+	return plan, err
+}
+
+func (s *Service) decide(ctx context.Context, job Job, src *originals.Original) (*media.Plan, error) {
 	info, err := s.look(ctx, job.Ref, src)
 	if err != nil {
 		return nil, err

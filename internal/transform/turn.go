@@ -27,7 +27,7 @@ type turn struct {
 	// weigh is asked when a worker has taken the turn: how many decoded bytes
 	// the work will hold. From then on the work is settled.
 	weigh func() (int64, error)
-	work func(ctx context.Context, t *turn)
+	work  func(ctx context.Context, t *turn)
 
 	cancel  context.CancelCauseFunc // ends the wait, and the work
 	arrived time.Time

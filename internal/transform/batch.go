@@ -48,6 +48,9 @@ func (bs *batches) stats() (merged uint64) {
 // caller sends off.
 func (bs *batches) add(s *Service, f *flight) (b *batch, fresh bool) {
 	key := f.plan.Steps()
+	if f.plan.KeepsOriginal() {
+		key = "" // it may be answered by its source
+	}
 	if key != "" {
 		key = f.job.Ref + " " + f.versions + " " + key
 	}
@@ -242,10 +245,16 @@ func (s *Service) runEngine(ctx context.Context, b *batch, outputs []*Output) er
 	begun := 0
 	var unwritten error
 	first := b.flights[0]
+	try := s.tryFirst(b)
+	defer try.release()
 	err := s.engine.Run(ctx, first.src.Bytes(), bytesOf(first.overlay), b.plan,
 		func(i int, made Made) (io.Writer, error) {
 			if i < 0 || i >= len(outputs) {
 				return nil, fmt.Errorf("engine began output %d of %d", i, len(outputs))
+			}
+			if try != nil && i == 0 {
+				begun++
+				return &noted{try.begin(made), &unwritten}, nil
 			}
 			if !outputs[i].start(made) {
 				return nil, stopped(ctx)
@@ -262,6 +271,8 @@ func (s *Service) runEngine(ctx context.Context, b *batch, outputs []*Output) er
 		return asMediaError(unwritten)
 	case err == nil && begun != len(outputs):
 		return errUnmade
+	case err == nil && try != nil:
+		return asMediaError(try.settle(outputs[0], first.src.Bytes(), b.plan.Info))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:

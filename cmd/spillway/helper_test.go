@@ -52,7 +52,7 @@ func helpersOf(t *testing.T, program int) []process {
 // waitUntil looks until something is so.
 func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(limit); !so(); <-tick.C {
 		if time.Now().After(deadline) {

@@ -147,8 +147,8 @@ func (s *jpegStrip) keep(marker byte, body []byte) {
 	s.out = append(s.out, body...)
 }
 
-// entropyEnd is where the coded data that begin at at end: at the marker
-// behind them that is none of theirs, or the end of the file.
+// entropyEnd is where coded data end: at the marker behind them that is none
+// of theirs, or with the file.
 func entropyEnd(src []byte, at int) int {
 	for at < len(src) {
 		skip := bytes.IndexByte(src[at:], 0xff)

@@ -142,7 +142,7 @@ func children(t testing.TB) map[int]time.Duration {
 // encoding, and gives its number and what it has used.
 func busyChild(ctx context.Context, t *testing.T) (id int, used time.Duration) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		for id, used := range children(t) {
@@ -171,18 +171,29 @@ func cpuOfChildren() time.Duration {
 func TestARunThatEndsTakesItsEncoderWithIt(t *testing.T) {
 	engine := startApart(t)
 	src := testpictures.JPEG(testpictures.Photo(2000, 1500), 90)
-	large := ask(4000, 0, func(r *media.Request) { r.Enlarge, r.Effort = true, 2 })
-	tests := map[string]struct {
-		cause error
-		want  media.Code
-	}{
-		"when its client leaves":       {nil, media.CodeCancelled},
-		"when its time is up":          {context.DeadlineExceeded, media.CodeTimeout},
-		"when the server stops for it": {media.Errorf(media.CodeOverloaded, "The server stops."), media.CodeOverloaded},
+	large := func(changes ...func(*media.Request)) media.Request {
+		return ask(4000, 0, append(changes, func(r *media.Request) { r.Enlarge = true })...)
 	}
-	plan := planFor(t, engine, src, large, media.AVIF)
+	slow := large(effort(2))
+	tests := map[string]struct {
+		format media.Format
+		req    media.Request
+		cause  error
+		want   media.Code
+	}{
+		"when its client leaves":          {media.AVIF, slow, nil, media.CodeCancelled},
+		"when its time is up":             {media.AVIF, slow, context.DeadlineExceeded, media.CodeTimeout},
+		"when the server stops for it":    {media.AVIF, slow, media.Errorf(media.CodeOverloaded, "The server stops."), media.CodeOverloaded},
+		"in a search for a quality":       {media.AVIF, large(func(r *media.Request) { r.MaxBytes = 50_000 }), nil, media.CodeCancelled},
+		"in JPEG XL":                      {media.JXL, large(), nil, media.CodeCancelled},
+		"in GIF":                          {media.GIF, large(), nil, media.CodeCancelled},
+		"in TIFF":                         {media.TIFF, large(), nil, media.CodeCancelled},
+		"in WebP without loss":            {media.WebP, large(lossless), nil, media.CodeCancelled},
+		"in WebP without loss, with EXIF": {media.WebP, large(lossless, keepAll), nil, media.CodeCancelled},
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			plan := planFor(t, engine, src, test.req, test.format)
 			files := openFiles(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)

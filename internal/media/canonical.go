@@ -32,6 +32,8 @@ func (r Request) Canonical() string {
 	c.decimal("blur", r.Blur, 0)
 	c.decimal("sharpen", r.Sharpen, 0)
 	c.flag("grayscale", r.Grayscale)
+	c.flag("linear", r.Linear)
+	c.add(r.Shrink != ShrinkFine, "shrink", string(r.Shrink))
 	if r.Watermark != nil {
 		c.watermark(*r.Watermark)
 	}
@@ -40,6 +42,7 @@ func (r Request) Canonical() string {
 		c.number("quality", r.Quality, 0)
 	}
 	c.number("max_bytes", r.MaxBytes, 0)
+	c.decimal("ssim", r.SSIM, 0)
 	c.flag("lossless", r.Lossless)
 	c.number("effort", r.Effort, EffortUsual)
 	c.flag("progressive", r.Progressive)

@@ -94,6 +94,9 @@ func (p *Plan) outputCost(output Output) float64 {
 	finalWidth, finalHeight := output.Layout.Final()
 	final := float64(finalWidth) * float64(finalHeight)
 	cost := 3*loaded + 10*made
+	if p.Request.Linear {
+		cost += 10 * loaded
+	}
 	if output.Layout.Smart != "" {
 		cost += 30 * made
 	}
@@ -110,10 +113,16 @@ func (p *Plan) outputCost(output Output) float64 {
 	return (cost + encode) * float64(p.Load.Frames)
 }
 
-// tries is how many encodes a bound on the bytes is expected to take.
+// tries is how many encodes the search for a quality is expected to take, what
+// decodes there are of them included.
 func (e Encode) tries() int {
-	if e.MaxBytes > 0 && e.Format.CanLossy() && !(e.Lossless && e.Format != JPEG) {
+	switch {
+	case !e.Format.CanLossy() || e.Lossless && e.Format != JPEG:
+		return 1
+	case e.MaxBytes > 0:
 		return 4
+	case e.SSIM > 0:
+		return 3
 	}
 	return 1
 }

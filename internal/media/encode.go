@@ -70,7 +70,7 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 	}
 	req := p.Request
 	result := Encode{
-		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes,
+		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes, SSIM: req.SSIM,
 		Lossless:    (req.Lossless && format != JPEG) || !format.CanLossy(),
 		Effort:      encodings[format].effort(req.Effort),
 		Progressive: req.Progressive, Keep: req.Keep,

@@ -2,10 +2,22 @@ package media
 
 import "math"
 
-// margin is how much larger than its target a picture that was scaled down at
-// load has to be: the scaler of a decoder is a box filter, so the last factor
-// of two is left to the better filter of the resize step.
-const margin = 2
+// fineMargin is how much larger than its target a picture that was scaled down
+// at load has to be: the scaler of a decoder is a box filter, so the last
+// factor of two is left to the better filter of the resize step, and with
+// Linear to the right light.
+const fineMargin = 2
+
+// margin is the least that a shrink leaves; 0 when there is to be none.
+func (s Shrink) margin() int {
+	switch s {
+	case ShrinkFast:
+		return 1
+	case ShrinkNone:
+		return 0
+	}
+	return fineMargin
+}
 
 // chooseLoad decides the scale at load and whether reading may be sequential.
 func (p *Plan) chooseLoad() error {
@@ -16,13 +28,14 @@ func (p *Plan) chooseLoad() error {
 		if err := p.checkRendered(); err != nil {
 			return err
 		}
+	case p.Request.Shrink == ShrinkNone:
 	case p.Request.Trim > 0:
 		// What is left after trimming is not known yet, nor how far a border
 		// that was averaged away would still be found.
 	case p.Info.Format == JPEG:
 		p.Load.Shrink = p.jpegShrink()
 	case p.Info.Format == WebP && !p.Info.Animated:
-		p.Load.Scale = webpScale(need)
+		p.Load.Scale = webpScale(need * float64(p.Request.Shrink.margin()))
 	}
 	p.Load.Sequential = p.sequential()
 	return nil
@@ -45,6 +58,7 @@ func (p *Plan) largestScale() float64 {
 // inverse transform which leaves the margin on both axes of every output.
 func (p *Plan) jpegShrink() int {
 	width, height := p.region()
+	margin := p.Request.Shrink.margin()
 	for _, shrink := range []int{8, 4, 2} {
 		enough := true
 		for _, output := range p.Outputs {
@@ -58,9 +72,8 @@ func (p *Plan) jpegShrink() int {
 	return 1
 }
 
-// webpScale leaves the margin; little gain is not worth a second filter.
-func webpScale(need float64) float64 {
-	scale := need * margin
+// webpScale leaves out what gains little, which is not worth a second filter.
+func webpScale(scale float64) float64 {
 	if scale > 0.7 {
 		return 1
 	}

@@ -12,7 +12,7 @@ func (p *Plan) estimateMemory() int64 {
 	for _, output := range p.Outputs {
 		width, height := output.Layout.Final()
 		final := float64(width) * float64(height)
-		encoder = max(encoder, final*output.Encode.bytesPerPixel(p.mayBeClear(output))+p.sentBytes(output)*final)
+		encoder = max(encoder, final*output.Encode.bytesPerPixel(p.mayBeClear(output))+p.sentBytes(output)*final+output.Encode.comparedBytes()*final)
 		total += p.madeBytes(output)
 	}
 	return int64(total + encoder)
@@ -85,6 +85,9 @@ func (p *Plan) pictureBytes() float64 {
 	width, height := p.Loaded()
 	line := float64(width) * p.Info.pixelBytes()
 	lines := line * float64(min(height, window))
+	if p.Request.Linear {
+		lines *= 2 // 16 bits a sample
+	}
 	if p.Load.Sequential {
 		return lines
 	}
@@ -102,7 +105,7 @@ func (p *Plan) madeBytes(output Output) float64 {
 	if canvas := output.Layout.Canvas; canvas.Width > 0 {
 		width, height = canvas.Width, canvas.Height
 	}
-	held := len(p.Outputs) > 1 || output.Layout.Smart != "" || output.Encode.MaxBytes > 0 || p.Load.Frames > 1
+	held := len(p.Outputs) > 1 || output.Layout.Smart != "" || output.Encode.MaxBytes > 0 || output.Encode.SSIM > 0 || p.Load.Frames > 1
 	if !held {
 		height = min(height, 512)
 	}
@@ -114,6 +117,14 @@ func (p *Plan) madeBytes(output Output) float64 {
 func (p *Plan) sentBytes(output Output) float64 {
 	if format := output.Encode.Format; format == GIF || format == TIFF {
 		return 4 * float64(p.Load.Frames)
+	}
+	return 0
+}
+
+// comparedBytes is what a pixel takes while a result is decoded and compared.
+func (e Encode) comparedBytes() float64 {
+	if e.SSIM > 0 && e.Format.CanLossy() {
+		return 8 // decoded, and the luma of both on black and white
 	}
 	return 0
 }

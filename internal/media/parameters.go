@@ -45,6 +45,8 @@ var geometryParameters = []parameter{
 	{Parameter{"flip", "switch", "`false`", "mirror top to bottom"}, (*reader).flip},
 	{Parameter{"flop", "switch", "`false`", "mirror left to right"}, (*reader).flop},
 	{Parameter{"trim", "switch, or a threshold from 1 to 255", "`false`", "cut borders that differ from the corner pixel by less than the threshold; `true` is 10, while `1` is a threshold of 1"}, (*reader).trim},
+	{Parameter{"linear", "switch", "`false`", "resize in linear light, which keeps fine bright detail as bright as it is; costs more, and colours go to sRGB first, with `keep=icc` too"}, (*reader).linear},
+	{Parameter{"shrink", "`fine` `fast` `none`", "`fine`", "how far a JPEG or WebP is scaled down while it is decoded: to twice the result at least, to its size, or not at all; see [Resizing](#resizing)"}, (*reader).shrink},
 	{Parameter{"dpr", "0.1 to 8", "`1`", "multiplies every box of `sizes`"}, (*reader).dpr},
 }
 
@@ -65,6 +67,7 @@ var outputParameters = []parameter{
 	{Parameter{"format", "`auto` `webp` `jpeg` `png` `avif` `gif` `jxl` `tiff`", "`auto`", "`auto` takes what the client accepts: AVIF, WebP, then PNG with transparency, else JPEG; animations WebP, else GIF. `jpg` and `tif` are understood"}, (*reader).format},
 	{Parameter{"quality", "1 to 100", "JPEG 80, WebP 80, AVIF 50, JPEG XL 75", "of lossy formats"}, (*reader).quality},
 	{Parameter{"max_bytes", "1 to 268435456", "none", "lowers the quality until the result is no larger; not with `lossless` or a format that has no quality"}, (*reader).maxBytes},
+	{Parameter{"ssim", "0, or 0.9 to 0.999", "`0`", "finds the quality at which the decoded result is that like the finished picture ([SSIM](#quality-by-likeness)); not with `quality`, `max_bytes`, `lossless` or a format that has no quality"}, (*reader).ssim},
 	{Parameter{"lossless", "switch", "`false`", "keep every pixel value (AVIF: but for a rounding by 1); not with `jpeg`, and `auto` takes PNG instead of JPEG"}, (*reader).lossless},
 	{Parameter{"effort", "0 to 9", "by format", "0 is fastest, 9 makes the smallest file. AVIF and JPEG XL, whose encoders cannot be stopped, lower it for pictures so large that they would take more than 7.5 s"}, (*reader).effort},
 	{Parameter{"progressive", "switch", "`false`", "interlaced or progressive output, where the format has it"}, (*reader).progressive},
@@ -81,6 +84,7 @@ var synonyms = map[string]string{
 	"w": "sizes", "h": "sizes", "width": "sizes", "height": "sizes", "size": "sizes", "s": "sizes", "resize": "sizes",
 	"q": "quality", "bg": "background", "fm": "format", "output": "format", "type": "format", "f": "format",
 	"orient": "rotate", "mode": "fit", "upscale": "enlarge", "withoutenlargement": "enlarge", "n": "frames",
+	"autoquality": "ssim", "dssim": "ssim", "likeness": "ssim", "linear_light": "linear", "gamma": "linear",
 	"metadata": "keep", "placeholder": "placeholders", "blurhash": "placeholders", "thumbhash": "placeholders", "lqip": "placeholders", "interlace": "progressive", "anchor": "gravity", "position": "gravity", "focus": "gravity",
 }
 

@@ -99,17 +99,46 @@ func (r *reader) combine() error {
 	if r.keepAll {
 		req.Keep = Keep{EXIF: true, XMP: true, IPTC: true, ICC: true, Copyright: true}
 	}
-	explicit := req.Format != Auto
+	if err := req.checkQuality(); err != nil {
+		return err
+	}
+	return req.checkLikeness()
+}
+
+// checkQuality settles whether there is a quality to lower.
+func (r Request) checkQuality() error {
+	explicit := r.Format != Auto
 	switch {
-	case req.Placeholders.Any() && req.Encoder != EncodeJSON:
+	case r.Placeholders.Any() && r.Encoder != EncodeJSON:
 		return Errorf(CodeInvalidParameter, "placeholders: they travel in one document with the picture; encoder=json is missing.").About("placeholders")
-	case req.Lossless && req.Format == JPEG:
+	case r.Lossless && r.Format == JPEG:
 		return Errorf(CodeInvalidParameter, "lossless: true is not possible with format=jpeg; avif, webp, jxl, png and tiff can.").About("lossless")
-	case req.MaxBytes > 0 && req.Lossless:
-		return Errorf(CodeInvalidParameter, "max_bytes: %d cannot be held with lossless, which leaves no quality to lower.", req.MaxBytes).About("max_bytes")
-	case req.MaxBytes > 0 && explicit && !req.Format.CanLossy():
+	case r.MaxBytes > 0 && r.Lossless:
+		return Errorf(CodeInvalidParameter, "max_bytes: %d cannot be held with lossless, which leaves no quality to lower.", r.MaxBytes).About("max_bytes")
+	case r.MaxBytes > 0 && explicit && !r.Format.CanLossy():
 		return Errorf(CodeInvalidParameter, "max_bytes: %d cannot be held with format=%s, which has no quality to lower; webp, jpeg, avif and jxl have.",
-			req.MaxBytes, req.Format).About("max_bytes")
+			r.MaxBytes, r.Format).About("max_bytes")
+	}
+	return nil
+}
+
+// checkLikeness settles whether there is a quality to find.
+func (r Request) checkLikeness() error {
+	ssim := formatDecimal(r.SSIM)
+	switch {
+	case r.SSIM == 0:
+		return nil
+	case r.Quality > 0:
+		return Errorf(CodeInvalidParameter, "ssim: %s finds the quality, so it cannot be held with quality=%d; give one of the two.",
+			ssim, r.Quality).About("ssim")
+	case r.MaxBytes > 0:
+		return Errorf(CodeInvalidParameter, "ssim: %s cannot be held with max_bytes=%d, which lowers the quality; give one of the two.",
+			ssim, r.MaxBytes).About("ssim")
+	case r.Lossless:
+		return Errorf(CodeInvalidParameter, "ssim: %s cannot be held with lossless, which leaves no quality to find.", ssim).About("ssim")
+	case r.Format != Auto && !r.Format.CanLossy():
+		return Errorf(CodeInvalidParameter, "ssim: %s cannot be held with format=%s, which has no quality to find; webp, jpeg, avif and jxl have.",
+			ssim, r.Format).About("ssim")
 	}
 	return nil
 }

@@ -116,6 +116,12 @@ func (r *reader) trim(value string) error {
 	return nil
 }
 
+func (r *reader) linear(value string) error { return r.toggle(value, &r.request.Linear) }
+
+func (r *reader) shrink(value string) error {
+	return choice(r, value, &r.request.Shrink, ShrinkFine, ShrinkFast, ShrinkNone)
+}
+
 func (r *reader) dpr(value string) error { return r.decimal(value, 0.1, 8, false, &r.request.DPR) }
 
 func (r *reader) background(value string) error {
@@ -216,6 +222,10 @@ func (r *reader) quality(value string) error { return r.whole(value, 1, 100, &r.
 
 func (r *reader) maxBytes(value string) error {
 	return r.whole(value, 1, int(r.limits.OutputBytes), &r.request.MaxBytes)
+}
+
+func (r *reader) ssim(value string) error {
+	return r.decimal(value, 0.9, 0.999, true, &r.request.SSIM)
 }
 
 func (r *reader) lossless(value string) error { return r.toggle(value, &r.request.Lossless) }

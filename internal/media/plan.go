@@ -16,7 +16,8 @@ import (
 //  4. rotate by Request.Rotate, clockwise
 //  5. flip (top to bottom), then flop (left to right)
 //  6. trim, when Request.Trim is above 0; then ask Plan.LayOut for each new layout
-//  7. premultiply, resize to Layout.Width x Layout.Height, unpremultiply
+//  7. premultiply, resize to Layout.Width x Layout.Height, unpremultiply; in
+//     linear light, after everything was brought to sRGB, with Request.Linear
 //  8. cut Layout.Crop, or find its place by Layout.Smart
 //  9. blur, to sRGB (unless the profile is kept), grayscale, sharpen, in this
 //     order; sigmas are in result pixels
@@ -139,6 +140,10 @@ type Encode struct {
 	// within a bounded number of encodes of the one finished picture and
 	// answers CodeOutputBytes when no quality is small enough.
 	MaxBytes int
+	// SSIM is 0 or how like the finished picture the result is to be once it
+	// is decoded. The engine finds the Quality for it, and takes the best or
+	// the least there is where none comes near.
+	SSIM float64
 	// Lossless is true for formats that know no other way (PNG, GIF, TIFF).
 	Lossless bool
 	// Effort is in the encoder's own scale, never -1 here: WebP 0 to 6, AVIF

@@ -53,6 +53,10 @@ func boxes(sizes ...media.Size) func(*media.Request) {
 	return func(r *media.Request) { r.Sizes = sizes }
 }
 
+func shrunk(how media.Shrink) func(*media.Request) {
+	return func(r *media.Request) { r.Shrink = how }
+}
+
 func TestNewPlanChoosesTheLoad(t *testing.T) {
 	as := func(f media.Format) func(*media.Info) { return func(i *media.Info) { i.Format = f } }
 	turned := func(o int) func(*media.Info) { return func(i *media.Info) { i.Orientation = o } }
@@ -81,6 +85,12 @@ func TestNewPlanChoosesTheLoad(t *testing.T) {
 		{"a stretched side counts for itself", photo(), wish(boxes(media.Size{Width: 100, Height: 1500}), fitted(media.Fill)), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 1, Sequential: true}},
 		{"a WebP is scaled freely", photo(as(media.WebP)), wish(small), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 0.1, Sequential: true}},
 		{"a WebP is not scaled for little gain", photo(as(media.WebP)), wish(boxes(media.Size{Width: 1600})), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 1, Sequential: true}},
+		{"a fast shrink goes down to the size", photo(), wish(boxes(media.Size{Width: 500}), shrunk(media.ShrinkFast)), media.WebP, media.Load{Frames: 1, Shrink: 8, Scale: 1, Sequential: true}},
+		{"but never below it", photo(), wish(boxes(media.Size{Width: 501}), shrunk(media.ShrinkFast)), media.WebP, media.Load{Frames: 1, Shrink: 4, Scale: 1, Sequential: true}},
+		{"a WebP is scaled to its size by a fast shrink", photo(as(media.WebP)), wish(boxes(media.Size{Width: 1000}), shrunk(media.ShrinkFast)), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 0.25, Sequential: true}},
+		{"no shrink decodes in full", photo(), wish(small, shrunk(media.ShrinkNone)), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 1, Sequential: true}},
+		{"nor is a WebP scaled then", photo(as(media.WebP)), wish(small, shrunk(media.ShrinkNone)), media.WebP, media.Load{Frames: 1, Shrink: 1, Scale: 1, Sequential: true}},
+		{"linear light keeps the margin", photo(), wish(boxes(media.Size{Width: 300}), func(r *media.Request) { r.Linear = true }), media.WebP, media.Load{Frames: 1, Shrink: 4, Scale: 1, Sequential: true}},
 		{"a drawing is rendered at the size it is needed in", photo(as(media.SVG)), wish(boxes(media.Size{Width: 1000})), media.PNG, media.Load{Frames: 1, Shrink: 1, Scale: 0.25, Sequential: true}},
 		{"a drawing may grow without being told", photo(as(media.SVG), func(i *media.Info) { i.Width, i.Height = 40, 30 }), wish(boxes(media.Size{Width: 1000})), media.PNG, media.Load{Frames: 1, Shrink: 1, Scale: 25, Sequential: true}},
 		{"an interlaced PNG is held by its decoder", photo(as(media.PNG), func(i *media.Info) { i.Progressive = true }), wish(small), media.PNG, media.Load{Frames: 1, Shrink: 1, Scale: 1}},

@@ -31,12 +31,20 @@ type Request struct {
 	Sharpen   float64
 	Grayscale bool
 	Watermark *Watermark
+	// Linear resizes in linear light: what stands for the average of some
+	// pixels then is as bright as they are together.
+	Linear bool
+	// Shrink says how far a decoder may scale down what it reads.
+	Shrink Shrink
 
 	Format Format
 	// Quality is 1 to 100; 0 takes the format's default.
 	Quality int
 	// MaxBytes bounds the encoded size by lowering quality; 0 is off.
 	MaxBytes int
+	// SSIM is how like the finished picture the decoded result is to be, 0.9
+	// to 0.999; the quality is found. 0 is off.
+	SSIM     float64
 	Lossless bool
 	// Effort is 0 (fastest) to 9 (smallest); EffortUsual takes the format's
 	// default, EffortEased a lower one.
@@ -76,7 +84,7 @@ func (r Request) Eased() (Request, bool) {
 func NewRequest() Request {
 	return Request{
 		Sizes: []Size{{}}, Fit: Inside, Gravity: Gravity{Kind: GravityCenter},
-		DPR: 1, Format: Auto, Effort: EffortUsual, Page: 1, Encoder: EncodeStream,
+		DPR: 1, Shrink: ShrinkFine, Format: Auto, Effort: EffortUsual, Page: 1, Encoder: EncodeStream,
 	}
 }
 
@@ -99,6 +107,17 @@ const (
 	Contain Fit = "contain" // whole picture, box padded by background
 	Fill    Fit = "fill"    // stretched to the box
 	Outside Fit = "outside" // smallest picture that covers the box, uncropped
+)
+
+// Shrink says how much of a resize a decoder may do while it reads, which is
+// cheap and coarse. Only JPEG and WebP have such a scale.
+type Shrink string
+
+// The ways to shrink.
+const (
+	ShrinkFine Shrink = "fine" // to no less than twice the result
+	ShrinkFast Shrink = "fast" // to the size of the result, where it can
+	ShrinkNone Shrink = "none" // not at all: the source is decoded in full
 )
 
 // GravityKind says which part of a picture survives a crop.

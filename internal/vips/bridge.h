@@ -85,6 +85,7 @@ typedef struct {
 	int format;
 	int quality;
 	int64_t max_bytes;
+	double ssim; /* 0: the quality is what was asked for */
 	int lossless;
 	int effort;
 	int progressive;
@@ -117,6 +118,7 @@ typedef struct {
 	double blur;
 	double sharpen;
 	int grayscale;
+	int linear; /* every resize, of frames that are sRGB by then */
 	int has_background;
 	double background[4];
 	int animated;

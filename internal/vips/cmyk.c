@@ -23,30 +23,16 @@ static const unsigned char overprints[16][3] = {
 static float roots[16][3];
 static unsigned char levels[STEPS + 1];
 
-static double
-to_light(double level)
-{
-	double v = level / 255;
-
-	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
-}
-
-static double
-to_level(double light)
-{
-	return 255 * (light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055);
-}
-
 void
 spw_start_cmyk(void)
 {
 	for (int k = 0; k < 16; k++)
 		for (int b = 0; b < 3; b++)
-			roots[k][b] = (float) sqrt(to_light(overprints[k][b]));
+			roots[k][b] = (float) sqrt(spw_light_of(overprints[k][b] / 255.0));
 	for (int i = 0; i <= STEPS; i++) {
 		double root = (double) i / STEPS;
 
-		levels[i] = (unsigned char) (to_level(root * root) + 0.5);
+		levels[i] = (unsigned char) (255 * spw_level_of(root * root) + 0.5);
 	}
 }
 

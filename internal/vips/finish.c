@@ -103,14 +103,20 @@ keeps_space(const Run *run, const SpwOutput *output, VipsImage *image)
 
 /* Resizing and blurring mix neighbours, which is right on premultiplied colour
  * alone. Nothing else is worth its loss: a faint pixel has few values left.
+ * A resize in linear light sees to that itself.
  */
 static int
-premultiply_for(const Run *run, const SpwLayout *layout, VipsImage **image, int *premultiplied)
+resize(const Run *run, const SpwLayout *layout, VipsImage **image, int *premultiplied)
 {
-	int mixes = run->job->blur > 0 || !spw_has_size(run, *image, layout->width, layout->height);
+	int blurs = run->job->blur > 0, linear = run->job->linear;
+	int mixes = blurs || (!linear && !spw_has_size(run, *image, layout->width, layout->height));
 
 	*premultiplied = run->premultiplied || mixes;
-	return mixes && !run->premultiplied ? spw_premultiply(image) : 0;
+	if (linear && spw_scale(run, image, layout->width, layout->height))
+		return -1;
+	if (mixes && !run->premultiplied && spw_premultiply(image))
+		return -1;
+	return linear ? 0 : spw_scale(run, image, layout->width, layout->height);
 }
 
 /* Everything between the shared picture and the encoder, for one frame. */
@@ -121,7 +127,7 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 	SpwLayout *layout = &output->layout;
 	int premultiplied;
 
-	if (premultiply_for(run, layout, image, &premultiplied) || spw_scale(run, image, layout->width, layout->height))
+	if (resize(run, layout, image, &premultiplied))
 		return -1;
 	if (needs_memory(run, output) && spw_to_memory(job, image))
 		return -1;
@@ -268,7 +274,7 @@ spw_make_output(Run *run, SpwOutput *output, int last)
 	}
 	if (runs_apart(output, image, frames_of(run, output)))
 		return save_apart(run, output, image, last);
-	if (output->max_bytes > 0 && spw_to_memory(run->job, &image)) {
+	if ((output->max_bytes > 0 || output->ssim > 0) && spw_to_memory(run->job, &image)) {
 		g_object_unref(image);
 		return SPW_PROCESS;
 	}

@@ -91,7 +91,8 @@ crop_source(Run *run, VipsImage **image, const void *argument)
 static int
 to_8bit(Run *run, VipsImage **image, const void *argument)
 {
-	return spw_to_8bit(image);
+	/* A profile has to be gone before light is computed from its levels. */
+	return run->job->linear ? spw_to_srgb(image) : spw_to_8bit(image);
 }
 
 static int

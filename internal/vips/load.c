@@ -138,6 +138,19 @@ load_format(SpwJob *job, const SpwLoad *load, void *src, size_t length, VipsImag
 	return -1;
 }
 
+/* What this process has encoded itself: if it fails, the source is not to
+ * blame. encoded has to outlive *out.
+ */
+int
+spw_load_own(SpwJob *job, int format, const SpwEncoded *encoded, VipsImage **out)
+{
+	SpwLoad load = { .format = format, .frames = 1, .shrink = 1, .scale = 1 };
+
+	if (load_format(job, &load, encoded->data, encoded->length, out))
+		return -1;
+	return spw_guard(job, out, 0);
+}
+
 int
 spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out)
 {

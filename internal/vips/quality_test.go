@@ -3,6 +3,8 @@ package vips_test
 import (
 	"fmt"
 	"image"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -50,6 +52,53 @@ func TestShortCutsDoNotCostQuality(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// photos are a generated photograph, and real ones where there are some.
+func photos(t testing.TB) map[string][]byte {
+	t.Helper()
+	sources := map[string][]byte{"a generated photo": testpictures.JPEG(testpictures.Photo(2700, 1800), 92)}
+	dir, files := corpus(t)
+	for _, file := range files {
+		switch name := filepath.Base(file.Path); name {
+		case "photo-12mp-canon.jpg", "photo-16mp-roses.jpg":
+			data, err := os.ReadFile(filepath.Join(dir, file.Path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[name] = data
+		}
+	}
+	return sources
+}
+
+// docs/http.md states these floors, at 300 pixels.
+func TestEachShrinkKeepsItsFloor(t *testing.T) {
+	type floors struct{ usual, linear float64 }
+	all := map[media.Shrink]floors{
+		media.ShrinkFine: {leastSSIM, 0.993}, media.ShrinkFast: {0.98, 0.95}, media.ShrinkNone: {1, 1},
+	}
+	for name, src := range photos(t) {
+		webp := render(t, src, ask(1600, 0, func(r *media.Request) { r.Quality = 90 }), media.WebP).data
+		for shrink, least := range all {
+			for format, file := range map[string][]byte{"JPEG": src, "WebP": webp} {
+				for _, linear := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s as %s, shrink=%s, linear=%t", name, format, shrink, linear), func(t *testing.T) {
+						req := ask(300, 0, func(r *media.Request) { r.Shrink, r.Linear = shrink, linear })
+						full := ask(300, 0, func(r *media.Request) { r.Shrink, r.Linear = media.ShrinkNone, linear })
+						got := ssim(picture(t, file, req), picture(t, file, full))
+						floor := least.usual
+						if linear {
+							floor = least.linear
+						}
+						if got < floor {
+							t.Errorf("SSIM is %.4f, want %.4f", got, floor)
+						}
+					})
+				}
+			}
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func (r *run) prepare(src []byte) ([]byte, error) {
 		job.crop = areaOf(upright(r.plan.Info.Orientation).stored(*crop))
 	}
 	job.trim, job.blur, job.sharpen = C.double(req.Trim), C.double(req.Blur), C.double(req.Sharpen)
-	job.grayscale = flagOf(req.Grayscale)
+	job.grayscale, job.linear = flagOf(req.Grayscale), flagOf(req.Linear)
 	if c := req.Background; c != nil {
 		job.has_background = 1
 		job.background = [4]C.double{C.double(c.R), C.double(c.G), C.double(c.B), C.double(c.A)}
@@ -197,7 +197,7 @@ func outputOf(index int, output media.Output) C.SpwOutput {
 	encode := output.Encode
 	return C.SpwOutput{
 		index: C.int(index), layout: layoutOf(output.Layout), format: writtenAs(encode.Format),
-		quality: C.int(encode.Quality), max_bytes: C.int64_t(encode.MaxBytes), lossless: flagOf(encode.Lossless),
+		quality: C.int(encode.Quality), max_bytes: C.int64_t(encode.MaxBytes), ssim: C.double(encode.SSIM), lossless: flagOf(encode.Lossless),
 		effort: C.int(encode.Effort), progressive: flagOf(encode.Progressive), keep: keepOf(encode.Keep),
 	}
 }

@@ -147,14 +147,8 @@ save_format(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality,
 
 #define MOST_ENCODES 5
 
-typedef struct {
-	unsigned char *data;
-	size_t length;
-	int quality;
-} Encoded;
-
-static int
-encode(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, Encoded *encoded)
+int
+spw_try_quality(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, SpwEncoded *encoded)
 {
 	VipsTarget *target = vips_target_new_to_memory();
 	int result;
@@ -311,7 +305,7 @@ quality_matters(const SpwOutput *output)
 }
 
 static void
-take(Encoded *best, Encoded *trial)
+take(SpwEncoded *best, SpwEncoded *trial)
 {
 	g_free(best->data);
 	*best = *trial;
@@ -322,17 +316,17 @@ take(Encoded *best, Encoded *trial)
  * one finished picture. Where quality changes nothing there is one try.
  */
 static int
-search(SpwJob *job, VipsImage *image, const SpwOutput *output, Encoded *best)
+search(SpwJob *job, VipsImage *image, const SpwOutput *output, SpwEncoded *best)
 {
 	double budget = (double) output->max_bytes;
 	int tries = quality_matters(output) ? MOST_ENCODES : 1;
 	Bracket bracket = { .above = output->quality + 1 };
 
 	for (int n = 0; n < tries && bracket.above - bracket.fits > 1; n++) {
-		Encoded trial = { NULL, 0, 0 };
+		SpwEncoded trial = { NULL, 0, 0 };
 		int quality = n == 0 ? output->quality : next_quality(&bracket, n, budget);
 
-		if (spw_cancelled(job) || encode(job, image, output, quality, &trial))
+		if (spw_cancelled(job) || spw_try_quality(job, image, output, quality, &trial))
 			return -1;
 		if (narrow(&bracket, quality, (double) trial.length, budget))
 			take(best, &trial);
@@ -344,7 +338,7 @@ search(SpwJob *job, VipsImage *image, const SpwOutput *output, Encoded *best)
 static int
 save_within(Sink *sink, VipsImage *image)
 {
-	Encoded best = { NULL, 0, 0 };
+	SpwEncoded best = { NULL, 0, 0 };
 	int stage = SPW_ENCODE;
 
 	if (!search(sink->job, image, sink->output, &best)) {
@@ -359,7 +353,7 @@ static int
 save_streaming(Sink *sink, VipsImage *image)
 {
 	VipsTarget *target = stream_target(sink);
-	int result = save_format(sink->job, image, sink->output, sink->output->quality, target);
+	int result = save_format(sink->job, image, sink->output, sink->quality, target);
 
 	g_object_unref(target);
 	if (!result)
@@ -382,6 +376,24 @@ save_raw(Sink *sink, VipsImage *image)
 	return result;
 }
 
+/* The quality is found first; its bytes may have been made on the way. */
+static int
+save_alike(Sink *sink, VipsImage *image)
+{
+	SpwEncoded found = { NULL, 0, sink->quality };
+	int stage = SPW_ENCODE;
+
+	if (spw_find_likeness(sink->job, image, sink->output, sink->frames, &found) == 0) {
+		sink->quality = found.quality;
+		if (!found.data)
+			stage = save_streaming(sink, image);
+		else
+			stage = sink_write(sink, found.data, found.length) ? SPW_SINK : SPW_OK;
+	}
+	g_free(found.data);
+	return stage;
+}
+
 int
 spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames)
 {
@@ -391,5 +403,7 @@ spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames)
 		return save_raw(&sink, image);
 	if (output->max_bytes > 0)
 		return save_within(&sink, image);
+	if (output->ssim > 0 && quality_matters(output))
+		return save_alike(&sink, image);
 	return save_streaming(&sink, image);
 }

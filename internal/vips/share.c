@@ -4,7 +4,7 @@
 static int
 premultiply(Run *run, VipsImage **image, const void *argument)
 {
-	return spw_premultiply(image);
+	return run->job->linear ? 0 : spw_premultiply(image);
 }
 
 /* In all of these, width and height are of the upright picture. */
@@ -15,12 +15,13 @@ spw_has_size(const Run *run, VipsImage *image, int width, int height)
 			     : image->Xsize == width && image->Ysize == height;
 }
 
+/* Of premultiplied frames, but in linear light of straight ones. */
 int
 spw_scale(const Run *run, VipsImage **image, int width, int height)
 {
-	int lying = spw_lies(run);
+	int lying = spw_lies(run), w = lying ? height : width, h = lying ? width : height;
 
-	return lying ? spw_resize(image, height, width) : spw_resize(image, width, height);
+	return run->job->linear ? spw_resize_linear(image, w, h) : spw_resize(image, w, h);
 }
 
 static int
@@ -86,7 +87,7 @@ spw_share(Run *run, const SpwOutput *outputs, int count)
 	if (!spw_has_size(run, run->frames[0], all.width, all.height)) {
 		if (spw_each_frame(run, premultiply, NULL) || spw_each_frame(run, scale_to, &all))
 			return -1;
-		run->premultiplied = 1;
+		run->premultiplied = !run->job->linear;
 	}
 	return spw_hold_frames(run) || spw_stand_up(run) ? -1 : 0;
 }

@@ -27,8 +27,12 @@ int spw_window(VipsImage **image);
 int spw_crop(VipsImage **image, int x, int y, int width, int height);
 int spw_turn(VipsImage **image, int turns, int mirror);
 int spw_resize(VipsImage **image, int width, int height);
+int spw_resize_linear(VipsImage **image, int width, int height);
 int spw_canvas(VipsImage **image, const SpwRect *canvas, const double *background);
 int spw_to_8bit(VipsImage **image);
+double spw_light_of(double level);
+double spw_level_of(double light);
+void spw_start_linear(void);
 void spw_start_cmyk(void);
 int spw_print(VipsImage **image);
 int spw_to_srgb(VipsImage **image);
@@ -60,6 +64,18 @@ int spw_keep_metadata(VipsImage **image, int keep);
 int spw_stamp_frames(VipsImage **image, int height, const int *delays, int frames, int plays);
 int spw_watermark(SpwJob *job, VipsImage **image, VipsImage *mark);
 int spw_save_thumb(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
+
+/* What one encode gave, at which quality. */
+typedef struct {
+	unsigned char *data;
+	size_t length;
+	int quality;
+} SpwEncoded;
+
+int spw_try_quality(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, SpwEncoded *encoded);
+int spw_load_own(SpwJob *job, int format, const SpwEncoded *encoded, VipsImage **out);
+int spw_find_likeness(SpwJob *job, VipsImage *image, const SpwOutput *output, int frames, SpwEncoded *found);
+
 int spw_save(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_pack(SpwJob *job, const SpwOutput *output, VipsImage *image, int frames);
 int spw_save_webp_still(SpwJob *job, VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target);

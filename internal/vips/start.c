@@ -77,6 +77,7 @@ int
 spw_start(int concurrency)
 {
 	quieten_stderr();
+	spw_start_linear();
 	spw_start_cmyk();
 	g_log_set_default_handler(count_message, NULL);
 	g_log_set_writer_func(count_structured, NULL, NULL);

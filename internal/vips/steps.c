@@ -153,6 +153,8 @@ fit_mark(SpwJob *job, VipsImage **mark, int width, int height)
 	int w, h;
 
 	mark_size(&job->overlay, *mark, width, height, &w, &h);
+	if (job->linear)
+		return spw_resize_linear(mark, w, h) || fade(mark, job->overlay.opacity) ? -1 : 0;
 	return spw_premultiply(mark) || spw_resize(mark, w, h) || spw_unpremultiply(mark) ||
 			fade(mark, job->overlay.opacity)
 		? -1

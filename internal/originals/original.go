@@ -117,6 +117,21 @@ func (o *Original) Bytes() []byte {
 	return o.bytes
 }
 
+// Idle tells that the bytes will not be touched for a while, as when their
+// turn has not come: those of a spool on disk leave the memory of the process,
+// until they are touched again.
+func (o *Original) Idle() {
+	o.store.mu.Lock()
+	var body *body
+	if !o.closed {
+		body = o.ed.body
+	}
+	o.store.mu.Unlock()
+	if body != nil && body.rest != nil {
+		body.rest()
+	}
+}
+
 // Retain gives another share of the same state, to be closed on its own. It
 // must not come after Close.
 func (o *Original) Retain() *Original {

@@ -327,6 +327,7 @@ func (s *Service) look(ctx context.Context, ref string, src *originals.Original)
 		return info, nil
 	}
 	info, err := s.probe(ctx, src.Bytes())
+	src.Idle() // looking at a header may go through all of a file
 	if err == nil {
 		s.infos.Put(id, cache.Group(ref), info, int64(len(id)+8*len(info.Delays)+infoBytes))
 	}

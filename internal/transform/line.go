@@ -91,8 +91,11 @@ func (l *line) approach(in lane, reserve bool, now time.Time) (arrive func(), er
 	l.lanes[in].near++
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.lanes[in].near--
-		l.mu.Unlock()
+		// It may have been the last to come, and then nothing else would ever
+		// see that the line has moved on.
+		l.relax(in)
 	}), nil
 }
 
@@ -136,13 +139,17 @@ func (l *line) limit(in lane, now time.Time) time.Duration {
 // is just below it all the time. The caller holds mu.
 func (l *line) note(now time.Time) {
 	for in := range lanes {
-		c := &l.lanes[in]
-		switch wait := l.expected(in); {
-		case wait > l.patience.strict && c.stood.IsZero():
+		if c := &l.lanes[in]; c.stood.IsZero() && l.expected(in) > l.patience.strict {
 			c.stood = now
-		case wait < l.patience.strict/4:
-			c.stood = time.Time{}
 		}
+		l.relax(in)
+	}
+}
+
+// relax is the part of note that needs no clock. The caller holds mu.
+func (l *line) relax(in lane) {
+	if l.expected(in) <= l.patience.strict/4 {
+		l.lanes[in].stood = time.Time{}
 	}
 }
 

@@ -109,6 +109,26 @@ func TestLine(t *testing.T) {
 			t.Error("a slow origin is counted")
 		}
 	})
+	t.Run("a line of sources that turn out broken does not stand for ever", func(t *testing.T) {
+		s := newScript(t)
+		s.come(quick, 10, cost)
+		var broken []func()
+		for range 200 {
+			if arrive, err := s.approach(quick, true, s.now); err == nil {
+				broken = append(broken, arrive)
+			}
+		}
+		s.work(quick, 10, cost, cost)
+		if s.lanes[quick].stood.IsZero() {
+			t.Fatal("a long wait is not noticed")
+		}
+		for _, arrive := range broken {
+			arrive()
+		}
+		if since := s.stats().stood[quick]; !since.IsZero() {
+			t.Error("nobody is there, and it is thought to stand; the service would never be ready again")
+		}
+	})
 	t.Run("animations do not close the door to thumbnails", func(t *testing.T) {
 		s := newScript(t)
 		s.come(slow, 100, time.Second)

@@ -121,9 +121,12 @@ func (l *line) expected(in lane) time.Duration {
 	if other.waiting > 0 {
 		portion = in.portion()
 	}
-	ahead := float64(c.cost+time.Duration(c.near)*c.average) / portion
-	ahead += float64(c.holds+other.holds) / 2 // they are half done, on average
-	return time.Duration(l.speed * ahead / float64(l.jobs))
+	// Those at work are half done, on average.
+	own := float64(c.cost + time.Duration(c.near)*c.average)
+	together := (own/portion + float64(c.holds+other.holds)/2) / float64(l.jobs)
+	// However long the other lane's work takes, the gate leaves a slot to this.
+	alone := own + float64(c.holds)/2
+	return time.Duration(l.speed * min(together, alone))
 }
 
 // limit is how long a wait may be at present. The caller holds mu.

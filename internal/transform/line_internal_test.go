@@ -140,6 +140,26 @@ func TestLine(t *testing.T) {
 			t.Error("a thumbnail was refused because of animations")
 		}
 	})
+	t.Run("nor do those at work, beside which a slot is left", func(t *testing.T) {
+		s := newScript(t)
+		s.come(slow, 2, 20*time.Second)
+		s.began(slow, 20*time.Second, s.now)
+		s.began(slow, 20*time.Second, s.now)
+		s.now = s.now.Add(5 * time.Second)
+		if got := s.expected(quick); got != 0 {
+			t.Errorf("a thumbnail would wait for %s", got)
+		}
+		if refused := s.come(quick, 5, cost); refused != 0 {
+			t.Errorf("%d thumbnails were refused", refused)
+		}
+		// The one slot works them off one after the other.
+		if got := s.expected(quick); got != 5*cost {
+			t.Errorf("behind five thumbnails another would wait for %s", got)
+		}
+		if s.come(slow, 1, time.Second) != 1 {
+			t.Error("another animation was let in")
+		}
+	})
 	t.Run("a free slot is given whatever the estimates say", func(t *testing.T) {
 		s := newScript(t)
 		s.come(quick, 1, cost)

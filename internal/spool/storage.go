@@ -157,7 +157,8 @@ func (s *Spool) contiguous() ([]byte, error) {
 func (s *Spool) Idle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mapped != nil {
+	// After the last release the mapping may be gone, and its place be another's.
+	if s.refs > 0 && s.mapped != nil {
 		letGo(s.mapped)
 	}
 }

@@ -48,8 +48,9 @@ func (bs *batches) stats() (merged uint64) {
 // caller sends off.
 func (bs *batches) add(s *Service, f *flight) (b *batch, fresh bool) {
 	key := f.plan.Steps()
-	if f.plan.KeepsOriginal() {
-		key = "" // it may be answered by its source
+	if f.plan.KeepsOriginal() || f.outdated.Load() {
+		// It may be answered by its source, or has bytes that are no good for others.
+		key = ""
 	}
 	if key != "" {
 		key = f.job.Ref + " " + f.versions + " " + key
@@ -61,6 +62,17 @@ func (bs *batches) add(s *Service, f *flight) (b *batch, fresh bool) {
 	}
 	context.AfterFunc(f.ctx, b.drop)
 	return b, fresh
+}
+
+// purge lets nothing join the batches of a group, or any with an empty one.
+func (bs *batches) purge(group string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	for key, b := range bs.open {
+		if group == "" || len(b.flights) > 0 && b.flights[0].group == group {
+			delete(bs.open, key)
+		}
+	}
 }
 
 func (bs *batches) newBatch(s *Service, key string, f *flight) *batch {

@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/cache"
@@ -21,7 +22,8 @@ type flight struct {
 	overlay *originals.Original // nil without a watermark
 	// group is the source in caches, versions which of its states this is.
 	group, versions string
-	arrive          func() // gives the reservation in the line back
+	outdated        atomic.Bool // a purge has come meanwhile: nothing of it is kept
+	arrive          func()      // gives the reservation in the line back
 
 	ctx    context.Context //nolint:containedctx // a flight outlives every call that could hand it one
 	cancel context.CancelCauseFunc
@@ -56,7 +58,8 @@ type flight struct {
 // flights are those under way, by key.
 type flights struct {
 	mu     sync.Mutex
-	byKey  map[string]*flight
+	byKey  map[string]*flight   // that may be joined
+	all    map[*flight]struct{} // until their work has ended
 	joined uint64
 }
 
@@ -75,7 +78,10 @@ func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, f
 		return nil, false, err
 	}
 	f.wanted, f.holders = 1, 1
-	fs.byKey[key] = f
+	fs.all[f] = struct{}{}
+	if !f.outdated.Load() {
+		fs.byKey[key] = f
+	}
 	return f, true, nil
 }
 
@@ -111,10 +117,24 @@ func (fs *flights) ended(f *flight) {
 	f.done = true
 	unheld := f.holders == 0
 	fs.forget(f)
+	delete(fs.all, f)
 	fs.mu.Unlock()
 	f.cancel(nil)
 	if unheld {
 		f.release()
+	}
+}
+
+// purge counts a purge, after which what is under way is outdated.
+func (fs *flights) purge(group string, purges *atomic.Uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	purges.Add(1)
+	for f := range fs.all {
+		if group == "" || f.group == group {
+			f.outdated.Store(true)
+			fs.forget(f)
+		}
 	}
 }
 
@@ -134,7 +154,7 @@ func (fs *flights) has(key string) bool {
 func (fs *flights) stats() (under int, joined uint64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return len(fs.byKey), fs.joined
+	return len(fs.all), fs.joined
 }
 
 // release gives back the outputs; readers of them hold on to what they read.
@@ -202,7 +222,7 @@ func (s *Service) prepare(f *flight) error {
 			return asMediaError(err)
 		}
 	}
-	marked, err := s.overlayMemory(f.ctx, f.overlay, f.job.Request.Watermark)
+	marked, err := s.overlayMemory(f.ctx, f.overlay, f.job)
 	if err != nil {
 		return err
 	}

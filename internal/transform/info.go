@@ -37,7 +37,7 @@ func (s *Service) Info(ctx context.Context, ref string, fresh func(key string, m
 }
 
 func (s *Service) info(ctx context.Context, ref string, fresh func(key string, modified time.Time) (string, bool)) (*Details, error) {
-	began := time.Now()
+	began, asOf := time.Now(), s.purges.Load()
 	src, err := s.originals.Open(ctx, ref)
 	if err != nil {
 		return nil, asMediaError(err)
@@ -45,7 +45,7 @@ func (s *Service) info(ctx context.Context, ref string, fresh func(key string, m
 	defer src.Close()
 	meta := freshness(src, nil)
 	d := &Details{Source: meta, LastModified: meta.LastModified, Stale: src.Stale()}
-	job := Job{Ref: ref, Request: infoRequest()}
+	job := Job{Ref: ref, Request: infoRequest(), asOf: asOf}
 	k, err := s.keyOf(ctx, job, src, nil)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ type Job struct {
 	// HeadersOnly stops after planning: type and tag, and no outputs but
 	// those that the cache has.
 	HeadersOnly bool
+
+	asOf uint64 // how many purges there had been when its source was opened
 }
 
 // Timings are the wall times of the stages so far: the source until all of it

@@ -31,6 +31,7 @@ type Service struct {
 	batches   batches
 	counts    counts
 	reduced   atomic.Uint64
+	purges    atomic.Uint64 // how many there were; see Purge
 
 	closing atomic.Bool // no new work
 	expired atomic.Bool // nor any more time for what waits and works
@@ -53,7 +54,7 @@ func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, s
 		probes:  make(chan struct{}, 2*cfg.Jobs),
 		line:    newLine(cfg.Jobs, cfg.Queue, patience{cfg.QueueWait, cfg.OverloadWait, cfg.OverloadAfter}),
 		shelf:   newShelf(cfg.CacheMemory, stores.Results, log),
-		flights: flights{byKey: make(map[string]*flight)},
+		flights: flights{byKey: make(map[string]*flight), all: make(map[*flight]struct{})},
 		batches: batches{open: make(map[string]*batch)},
 	}
 	var err error
@@ -86,6 +87,7 @@ func (s *Service) Do(ctx context.Context, job Job) (res *Result, err error) {
 }
 
 func (s *Service) do(ctx context.Context, job Job) (*Result, error) {
+	job.asOf = s.purges.Load()
 	src, overlay, err := s.openBoth(ctx, job)
 	if err != nil {
 		return nil, err
@@ -134,6 +136,7 @@ func (s *Service) depart(ctx context.Context, k key, job Job, src, overlay *orig
 	}
 	f := s.newFlight(ctx, k, job, src, overlay)
 	f.arrive = arrive
+	f.outdated.Store(s.purges.Load() != job.asOf)
 	return f, nil
 }
 
@@ -216,13 +219,14 @@ func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err
 	if len(jobs) == 0 {
 		return nil, nil
 	}
+	asOf := s.purges.Load()
 	src, overlay, err := s.openBoth(ctx, jobs[0])
 	if err != nil {
 		return nil, err
 	}
 	defer closeBoth(src, overlay)
 	for _, job := range jobs {
-		job.Ref, job.Request.Watermark = jobs[0].Ref, jobs[0].Request.Watermark
+		job.Ref, job.Request.Watermark, job.asOf = jobs[0].Ref, jobs[0].Request.Watermark, asOf
 		res, f, isNew, fault := s.board(ctx, job, src, overlay)
 		if fault != nil {
 			err = fault
@@ -299,7 +303,7 @@ func (s *Service) plan(ctx context.Context, job Job, src *originals.Original) (p
 }
 
 func (s *Service) decide(ctx context.Context, job Job, src *originals.Original) (*media.Plan, error) {
-	info, err := s.look(ctx, job.Ref, src)
+	info, err := s.look(ctx, job, src)
 	if err != nil {
 		return nil, err
 	}
@@ -317,19 +321,22 @@ func (s *Service) decide(ctx context.Context, job Job, src *originals.Original) 
 
 // look is what the header says, which is remembered: other sizes of the same
 // picture are asked for next.
-func (s *Service) look(ctx context.Context, ref string, src *originals.Original) (media.Info, error) {
+func (s *Service) look(ctx context.Context, job Job, src *originals.Original) (media.Info, error) {
 	version, err := src.Version(ctx)
 	if err != nil {
 		return media.Info{}, asMediaError(err)
 	}
-	id := ref + " " + version
+	id := job.Ref + " " + version
 	if info, ok := s.infos.Get(id); ok {
 		return info, nil
 	}
 	info, err := s.probe(ctx, src.Bytes())
 	src.Idle() // looking at a header may go through all of a file
 	if err == nil {
-		s.infos.Put(id, cache.Group(ref), info, int64(len(id)+8*len(info.Delays)+infoBytes))
+		s.infos.Put(id, cache.Group(job.Ref), info, int64(len(id)+8*len(info.Delays)+infoBytes))
+	}
+	if s.purges.Load() != job.asOf {
+		s.infos.Delete(id)
 	}
 	return info, err
 }
@@ -362,7 +369,7 @@ func (s *Service) newOutputs(n int) []*Output {
 // remember puts a finished result into the caches when it may enter. Bytes
 // whose end cannot be told from a cut are served but never kept.
 func (s *Service) remember(f *flight) {
-	if !s.shelf.on() || unkeepable(f.src) || f.overlay != nil && unkeepable(f.overlay) {
+	if !s.shelf.on() || f.outdated.Load() || unkeepable(f.src) || f.overlay != nil && unkeepable(f.overlay) {
 		return
 	}
 	st := stub{

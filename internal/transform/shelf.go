@@ -19,6 +19,7 @@ type shelf struct {
 	memory *cache.Memory[*stored] // nil: none
 	disk   *cache.Disk            // nil: none
 	writes chan write
+	purges atomic.Uint64
 	unkept atomic.Uint64 // not written, as too much was to be written already
 	log    *slog.Logger
 }
@@ -44,6 +45,7 @@ type stub struct {
 // write is a result on its way to the disk. It holds the spools.
 type write struct {
 	key, group string
+	outdated   *atomic.Bool // set by a purge
 	stub       stub
 	spools     []*spool.Spool
 }
@@ -74,6 +76,7 @@ func (s *shelf) get(key, group string) *stored {
 	if s.disk == nil {
 		return nil
 	}
+	asOf := s.purges.Load()
 	entry, ok := s.disk.Get(key)
 	if !ok {
 		return nil
@@ -85,17 +88,20 @@ func (s *shelf) get(key, group string) *stored {
 		s.disk.Delete(key)
 		return nil
 	}
-	s.promote(key, group, e)
+	s.promote(key, group, e, asOf)
 	return e
 }
 
 // promote copies what was found on disk into memory, where it is asked for
-// next.
-func (s *shelf) promote(key, group string, e *stored) {
+// next, unless a purge has come since.
+func (s *shelf) promote(key, group string, e *stored, asOf uint64) {
 	if s.memory == nil || bytesIn(e.pictures) > s.memory.Stats().Limit/8 {
 		return
 	}
 	s.memory.Put(key, group, e.copied(), bytesIn(e.pictures)+overhead)
+	if s.purges.Load() != asOf {
+		s.memory.Delete(key)
+	}
 }
 
 // overhead is what an entry costs beside its bytes, rounded up.
@@ -130,11 +136,14 @@ func (s *shelf) put(f *flight, st stub) error {
 	e := &stored{stub: st, pictures: pictures}
 	if s.memory != nil && bytesIn(pictures) <= s.memory.Stats().Limit/8 {
 		s.memory.Put(f.key, f.group, e.copied(), bytesIn(pictures)+overhead)
+		if f.outdated.Load() {
+			s.memory.Delete(f.key)
+		}
 	}
 	if s.disk == nil {
 		return nil
 	}
-	w := write{key: f.key, group: f.group, stub: st}
+	w := write{key: f.key, group: f.group, outdated: &f.outdated, stub: st}
 	for _, o := range f.outputs {
 		if o.spool.Retain() {
 			w.spools = append(w.spools, o.spool)
@@ -177,6 +186,9 @@ func (s *shelf) run(ctx context.Context) {
 
 func (s *shelf) write(w write) {
 	defer w.release()
+	if w.outdated.Load() {
+		return
+	}
 	meta, err := json.Marshal(w.stub)
 	parts := make([][]byte, 0, len(w.spools))
 	for _, sp := range w.spools {
@@ -187,14 +199,24 @@ func (s *shelf) write(w write) {
 	if err == nil {
 		err = s.disk.Put(w.key, w.group, meta, parts...)
 	}
+	if w.outdated.Load() {
+		s.disk.Delete(w.key)
+	}
 	if err != nil && !errors.Is(err, cache.ErrTooLarge) {
 		s.unkept.Add(1)
 		s.log.Warn("result not kept on disk", slog.Any("error", err))
 	}
 }
 
-// purge forgets the results of a source, or all of them.
+// purge forgets the results of a source, or all of them. What the disk has is
+// purged here as well: something may have been written since somebody else did.
 func (s *shelf) purge(group string) {
+	if s.disk != nil {
+		if _, err := s.disk.Purge(group); err != nil && !errors.Is(err, cache.ErrClosed) {
+			s.log.Warn("results not purged from disk", slog.Any("error", err))
+		}
+	}
+	s.purges.Add(1)
 	if s.memory != nil {
 		s.memory.Purge(group)
 	}

@@ -115,3 +115,81 @@ func TestPurgedResultsAreMadeAnew(t *testing.T) {
 		}
 	})
 }
+
+// What is purged is what the origin's own word does not tell apart, so that a
+// result of before would be found again by its key.
+func TestNothingOfBeforeAPurgeIsUsedAfterIt(t *testing.T) {
+	start := func(t *testing.T) (*bench, *gated, <-chan answer) {
+		b, g := newGated(t, nil)
+		old := ask(t.Context(), b, wide(100))
+		synctest.Wait()
+		b.Purge(cache.Group("a.jpg"))
+		return b, g, old
+	}
+	t.Run("what was under way is not kept", inBubble(func(t *testing.T) {
+		b, g, old := start(t)
+		close(g.let)
+		if a := <-old; a.err != nil || a.text != "100 wide" {
+			t.Errorf("who waited already got %q, %v", a.text, a.err)
+		}
+		waitIdle(t, b)
+		if a := <-ask(t.Context(), b, wide(100)); a.err != nil || a.res.CacheHit {
+			t.Errorf("a result of before the purge was kept: %v", a.err)
+		}
+	}))
+	t.Run("nor is it joined, or its decode shared", inBubble(func(t *testing.T) {
+		b, g := newGated(t, oneSlot)
+		close(g.let)
+		free := busy(t, b)
+		old := ask(t.Context(), b, wide(100))
+		synctest.Wait()
+		b.Purge("")
+		same, other := ask(t.Context(), b, wide(100)), ask(t.Context(), b, wide(50))
+		synctest.Wait()
+		free()
+		if a := <-old; a.err != nil || a.res.Merged {
+			t.Errorf("the old one: merged %v, %v", a.res.Merged, a.err)
+		}
+		for _, told := range []<-chan answer{same, other} {
+			if a := <-told; a.err != nil || a.res.Joined || !a.res.Merged {
+				t.Errorf("joined %v, merged %v, %v", a.res.Joined, a.res.Merged, a.err)
+			}
+		}
+	}))
+	t.Run("another source goes on as it was", inBubble(func(t *testing.T) {
+		b, g := newGated(t, nil)
+		first := ask(t.Context(), b, wide(100))
+		synctest.Wait()
+		b.Purge(cache.Group("b.jpg"))
+		second := ask(t.Context(), b, wide(100))
+		synctest.Wait()
+		close(g.let)
+		<-first
+		if a := <-second; a.err != nil || !a.res.Joined {
+			t.Errorf("joined %v, %v", a.res.Joined, a.err)
+		}
+	}))
+	t.Run("what waits to be written to disk is not", func(t *testing.T) {
+		b := newBench(t, func(c *transform.Config) { c.CacheMemory = 0 })
+		dir := t.TempDir()
+		service, stop := onDisk(t, b, dir)
+		begun, let := make(chan struct{}), make(chan struct{})
+		b.engine.run = func(ctx context.Context, p *media.Plan, begin transform.Begin) error {
+			close(begun)
+			<-let
+			return writeAll(ctx, p, begin)
+		}
+		told := make(chan *transform.Result, 1)
+		go func() { res, _ := service.Do(t.Context(), job()); told <- res }()
+		<-begun
+		service.Purge("")
+		close(let)
+		res := <-told
+		mustRead(t, res.Outputs[0])
+		res.Close()
+		stop()
+		if n := service.Stats().Disk.Entries; n != 0 {
+			t.Errorf("%d entries were written after the purge", n)
+		}
+	})
+}

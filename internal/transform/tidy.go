@@ -29,14 +29,6 @@ func (s *Service) Run(ctx context.Context) error {
 	return errors.Join(err, aside)
 }
 
-// Purge forgets what is kept in memory of a source, as of cache.Group, or of
-// all with an empty group.
-func (s *Service) Purge(group string) {
-	s.shelf.purge(group)
-	s.infos.Purge(group)
-	s.originals.Purge(group)
-}
-
 // tidy asks the engine to trim once a burst is over: C allocators keep freed
 // pages, which looks like a leak.
 func (s *Service) tidy(ctx context.Context) {

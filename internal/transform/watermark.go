@@ -22,11 +22,12 @@ func aboutWatermark(err error) error {
 // overlayMemory is what a watermark takes beside its picture: what its decoder
 // holds, and itself whole, because any line of it may be wanted at any time.
 // It is a little high where the engine can decode it smaller.
-func (s *Service) overlayMemory(ctx context.Context, overlay *originals.Original, mark *media.Watermark) (int64, error) {
+func (s *Service) overlayMemory(ctx context.Context, overlay *originals.Original, job Job) (int64, error) {
+	mark := job.Request.Watermark
 	if overlay == nil {
 		return 0, nil
 	}
-	plan, err := s.plan(ctx, Job{Ref: mark.URL, Request: infoRequest()}, overlay)
+	plan, err := s.plan(ctx, Job{Ref: mark.URL, Request: infoRequest(), asOf: job.asOf}, overlay)
 	if err != nil {
 		return 0, aboutWatermark(err)
 	}

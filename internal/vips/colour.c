@@ -1,6 +1,7 @@
 /* Colour and alpha: everything that leaves this file is 8-bit sRGB or grey,
  * or RGB in the space of a profile that the output keeps.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "stages.h"
@@ -175,6 +176,45 @@ spw_to_8bit(VipsImage **image)
 
 /* Alpha */
 
+typedef void (*RowFn)(const VipsPel *in, VipsPel *out, int width, int bands);
+
+/* Premultiplied pixels have 16 bits, which hold the product of a level and an
+ * alpha of 8 bits as it is. In 8 bits a faint pixel keeps few of its levels, and
+ * each of the four passes of a resize rounds again: noise, most of all in the
+ * alpha that WebP stores without loss, worth a third of the file.
+ */
+static void
+premultiply_row(const VipsPel *in, VipsPel *to, int width, int bands)
+{
+	uint16_t *out = (uint16_t *) to;
+
+	for (int x = 0; x < width; x++, in += bands, out += bands) {
+		unsigned int alpha = in[bands - 1];
+
+		for (int b = 0; b < bands - 1; b++)
+			out[b] = (uint16_t) (in[b] * alpha);
+		out[bands - 1] = (uint16_t) (255 * alpha);
+	}
+}
+
+static void
+unpremultiply_row(const VipsPel *from, VipsPel *out, int width, int bands)
+{
+	const uint16_t *in = (const uint16_t *) from;
+
+	for (int x = 0; x < width; x++, in += bands, out += bands) {
+		unsigned int alpha = VIPS_MIN(in[bands - 1], 255 * 255);
+		unsigned int opacity = (alpha + 127) / 255;
+
+		for (int b = 0; b < bands - 1; b++) {
+			unsigned int colour = opacity ? (255 * in[b] + alpha / 2) / alpha : 0;
+
+			out[b] = (VipsPel) VIPS_MIN(colour, 255);
+		}
+		out[bands - 1] = (VipsPel) opacity;
+	}
+}
+
 /* Rounded division by 255 for 0 <= x <= 255 * 255. */
 static inline unsigned int
 by_255(unsigned int x)
@@ -183,31 +223,15 @@ by_255(unsigned int x)
 	return (x + (x >> 8)) >> 8;
 }
 
-typedef void (*RowFn)(const VipsPel *in, VipsPel *out, int width, int bands);
-
+/* How much of each colour shows. */
 static void
-premultiply_row(const VipsPel *in, VipsPel *out, int width, int bands)
+weigh_row(const VipsPel *in, VipsPel *out, int width, int bands)
 {
 	for (int x = 0; x < width; x++, in += bands, out += bands) {
 		unsigned int alpha = in[bands - 1];
 
 		for (int b = 0; b < bands - 1; b++)
 			out[b] = (VipsPel) by_255(in[b] * alpha);
-		out[bands - 1] = (VipsPel) alpha;
-	}
-}
-
-static void
-unpremultiply_row(const VipsPel *in, VipsPel *out, int width, int bands)
-{
-	for (int x = 0; x < width; x++, in += bands, out += bands) {
-		unsigned int alpha = in[bands - 1];
-
-		for (int b = 0; b < bands - 1; b++) {
-			unsigned int colour = alpha ? (in[b] * 255 + alpha / 2) / alpha : 0;
-
-			out[b] = (VipsPel) VIPS_MIN(colour, 255);
-		}
 		out[bands - 1] = (VipsPel) alpha;
 	}
 }
@@ -237,10 +261,10 @@ rows_generate(VipsRegion *out, void *sequence, void *a, void *b, gboolean *stop)
 }
 
 /* libvips' own premultiply works in float and costs several times the resize
- * that follows it; for 8 bits a row of integers is enough and rounds the same.
+ * that follows it.
  */
 static int
-by_rows(VipsImage **image, RowFn row)
+by_rows(VipsImage **image, RowFn row, VipsBandFormat format)
 {
 	VipsImage *out;
 	RowFn *keep;
@@ -250,8 +274,12 @@ by_rows(VipsImage **image, RowFn row)
 	out = vips_image_new();
 	keep = VIPS_NEW(out, RowFn);
 	*keep = row;
-	if (vips_image_pipelinev(out, VIPS_DEMAND_STYLE_THINSTRIP, *image, NULL) ||
-		vips_image_generate(out, vips_start_one, rows_generate, vips_stop_one, *image, keep)) {
+	if (vips_image_pipelinev(out, VIPS_DEMAND_STYLE_THINSTRIP, *image, NULL)) {
+		g_object_unref(out);
+		return -1;
+	}
+	out->BandFmt = format;
+	if (vips_image_generate(out, vips_start_one, rows_generate, vips_stop_one, *image, keep)) {
 		g_object_unref(out);
 		return -1;
 	}
@@ -263,19 +291,25 @@ by_rows(VipsImage **image, RowFn row)
 int
 spw_premultiply(VipsImage **image)
 {
-	return by_rows(image, premultiply_row);
+	return by_rows(image, premultiply_row, VIPS_FORMAT_USHORT);
 }
 
 int
 spw_unpremultiply(VipsImage **image)
 {
-	return by_rows(image, unpremultiply_row);
+	return by_rows(image, unpremultiply_row, VIPS_FORMAT_UCHAR);
+}
+
+int
+spw_weigh(VipsImage **image)
+{
+	return by_rows(image, weigh_row, VIPS_FORMAT_UCHAR);
 }
 
 int
 spw_clear(VipsImage **image)
 {
-	return by_rows(image, clear_row);
+	return by_rows(image, clear_row, VIPS_FORMAT_UCHAR);
 }
 
 int

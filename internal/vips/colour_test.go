@@ -63,6 +63,33 @@ func TestClearPixelsNeverShowTheirColour(t *testing.T) {
 	})
 }
 
+// The rounding of a resize must not show as noise where little is seen of a
+// pixel: WebP would store it, alpha without any loss.
+func TestFaintPixelsKeepTheirColourInAResize(t *testing.T) {
+	ground := color.NRGBA{R: 60, G: 110, B: 75}
+	src := image.NewNRGBA(image.Rect(0, 0, 2550, 40))
+	for i := range 2550 * 40 {
+		c := ground
+		c.A = uint8(i % 2550 / 10)
+		src.SetNRGBA(i%2550, i/2550, c)
+	}
+	png := testpictures.PNGOf(src, 8, testpictures.PNGRGBA, false)
+	for name, req := range map[string]media.Request{
+		"once":                   ask(255, 0),
+		"beside another size":    ask(255, 0, func(r *media.Request) { r.Sizes = append(r.Sizes, media.Size{Width: 510}) }),
+		"beside one nearly that": ask(255, 0, func(r *media.Request) { r.Sizes = append(r.Sizes, media.Size{Width: 300}) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := decode(t, media.PNG, renderAll(t, png, nil, req, media.PNG)[0].data).(*image.NRGBA)
+			for x := 8; x < 255; x++ {
+				want := ground
+				want.A = uint8(x)
+				colourIs(t, got, x, 2, want, 1)
+			}
+		})
+	}
+}
+
 func TestProfilesAreAppliedToThePixels(t *testing.T) {
 	scene := testpictures.Scene(240, 160)
 	managed := mapColours(scene, testpictures.WideGamutToSRGB)

@@ -182,7 +182,7 @@ spw_trim_box(VipsImage *image, double threshold, SpwRect *box)
 
 	*box = (SpwRect){ 0 };
 	g_object_ref(work);
-	result = spw_premultiply(&work) || scan(work, threshold, box);
+	result = spw_weigh(&work) || scan(work, threshold, box);
 	g_object_unref(work);
 	if (!result && !box->height)
 		*box = (SpwRect){ 0, 0, image->Xsize, image->Ysize };

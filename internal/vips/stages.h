@@ -39,6 +39,7 @@ int spw_to_srgb(VipsImage **image);
 int spw_drop_profile(VipsImage **image);
 int spw_premultiply(VipsImage **image);
 int spw_unpremultiply(VipsImage **image);
+int spw_weigh(VipsImage **image);
 int spw_clear(VipsImage **image);
 int spw_flatten(VipsImage **image, const double *background);
 int spw_with_alpha(VipsImage **image);

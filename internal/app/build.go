@@ -56,6 +56,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	}
 	facts := machine.Seen()
 	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory))
+	spareProcessors(facts.Cores(), transformConfig(cfg, facts).Jobs)
 	sources, err := source.New(ctx, sourceConfig(cfg), log)
 	if err != nil {
 		return nil, fmt.Errorf("open sources: %w", err)

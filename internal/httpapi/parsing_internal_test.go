@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"mime"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -29,6 +30,30 @@ func FuzzIfNoneMatch(f *testing.F) {
 			if !strings.HasPrefix(tag, key) || strings.ContainsAny(tag, "\"+\r\n ") {
 				t.Errorf("%q gives back %q", list, tag)
 			}
+		}
+	})
+}
+
+// FuzzRange holds that what is read of a range lies within the body, or begins
+// behind it, and that what a client may mean is read as it is written.
+func FuzzRange(f *testing.F) {
+	for _, seed := range []string{"", "bytes=0-1", "bytes=-5", "bytes=5-", "bytes=-0", "bytes=9-1", "bytes=1-2,3-4", "Bytes = 1-2", "bytes=18446744073709551616-"} {
+		f.Add(seed, int64(100))
+	}
+	f.Fuzz(func(t *testing.T, header string, size int64) {
+		if size < 1 {
+			return
+		}
+		part, err := parseRange(header, size)
+		if err != nil {
+			return
+		}
+		if part.first < 0 || part.last >= size || part.first > part.last && part.first < size {
+			t.Errorf("%q of %d bytes is %+v", header, size, part)
+		}
+		again, err := parseRange("bytes="+strconv.FormatInt(part.first, 10)+"-"+strconv.FormatInt(part.last, 10), size)
+		if part.first <= part.last && (err != nil || again != part) {
+			t.Errorf("%+v is read as %+v, %v", part, again, err)
 		}
 	})
 }

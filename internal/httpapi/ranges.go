@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -54,10 +56,10 @@ func parsePlace(text string) (int64, error) {
 		return 0, fmt.Errorf("read place %.100q: not a number", text)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 1<<63 - 1, nil
+	if errors.Is(err, strconv.ErrRange) {
+		return math.MaxInt64, nil
 	}
-	return n, nil
+	return n, err
 }
 
 // stillMeans tells whether a range is meant of the body of that tag. A time

@@ -116,7 +116,7 @@ func TestBlurHashIsThatOfOthers(t *testing.T) {
 		"a wide strip":      paint(100, 9, func(x, y int) [4]int { return [4]int{x*x + y*y*7, x*3 + y, x * y, 255} }),
 		"black":             paint(9, 7, func(int, int) [4]int { return [4]int{0, 0, 0, 255} }),
 		"one pixel":         paint(1, 1, func(int, int) [4]int { return [4]int{200, 100, 50, 255} }),
-		"a checkered board": paint(32, 24, func(x, y int) [4]int { v := pick(x/4%2 == y/4%2, 255, 0); return [4]int{v, v, v, 255} }),
+		"a chess board": paint(32, 24, func(x, y int) [4]int { v := pick(x/4%2 == y/4%2, 255, 0); return [4]int{v, v, v, 255} }),
 	}
 	for name, picture := range pictures {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,7 @@ const limit = 30 * time.Second
 type running struct {
 	address string
 	stop    func() error // ends it and gives what Run answered
+	spools  <-chan int   // how many its last word says are open
 }
 
 // start runs the program with a root of one picture, a.jpg.
@@ -54,8 +55,8 @@ func start(t *testing.T, change func(*app.Config)) running {
 		ended <- app.Run(ctx, cfg, app.Serve, app.NewLogger(cfg.Observing, writer, false))
 		_ = writer.Close()
 	}()
-	addresses := make(chan string, 1)
-	go listenToLog(reader, addresses)
+	addresses, spools := make(chan string, 1), make(chan int, 1)
+	go listenToLog(reader, addresses, spools)
 	stop := func() error {
 		cancel()
 		select {
@@ -73,19 +74,29 @@ func start(t *testing.T, change func(*app.Config)) running {
 	})
 	select {
 	case address := <-addresses:
-		return running{address, stop}
+		return running{address, stop, spools}
 	case <-time.After(limit):
 		t.Fatal("the program does not listen")
 		return running{}
 	}
 }
 
-// listenToLog reads the log to its end and picks out the address.
-func listenToLog(log io.Reader, addresses chan<- string) {
+// listenToLog reads the log to its end and picks out the address, and what is
+// left at the end.
+func listenToLog(log io.Reader, addresses chan<- string, spools chan<- int) {
 	for scanner := bufio.NewScanner(log); scanner.Scan(); {
-		var line struct{ Msg, Address string }
-		if json.Unmarshal(scanner.Bytes(), &line) == nil && line.Msg == "listening" {
+		var line struct {
+			Msg, Address string
+			Spools       int `json:"spools_open"`
+		}
+		if json.Unmarshal(scanner.Bytes(), &line) != nil {
+			continue
+		}
+		switch line.Msg {
+		case "listening":
 			addresses <- line.Address
+		case "stopped":
+			spools <- line.Spools
 		}
 	}
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +44,6 @@ func (p *program) drain(ctx context.Context) {
 		p.log.Warn("transforms cut off", "error", err)
 	}
 	p.close(lasting)
-	p.log.Info("stopped", slog.Int("spools_open", p.spools.Stats().Open))
 }
 
 // close gives back what is left, in no need of patience.

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,5 +51,20 @@ func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	}
 	if n := openAt(t, root); n != 0 || tidies() {
 		t.Errorf("after the end: %d descriptors of the root, memory is given back: %t", n, tidies())
+	}
+}
+
+// Originals are kept for the next request as long as the service runs, which
+// is no leak, and must not look like one.
+func TestTheLastWordIsOfWhatWasLost(t *testing.T) {
+	p := start(t, func(*app.Config) {})
+	if status := get(t, "http://"+p.address+"/assets/a.jpg?sizes=10x0"); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-p.spools; n != 0 {
+		t.Errorf("%d spools are said to be open", n)
 	}
 }

@@ -68,6 +68,8 @@ func (p *program) run(ctx context.Context) error {
 	<-settled
 	// The service writes to the stores to its end.
 	failure = errors.Join(failure, <-tidied, <-watched)
+	// Originals are kept for later until here; what is open now was lost.
+	p.log.Info("stopped", slog.Int("spools_open", p.spools.Stats().Open))
 	return errors.Join(failure, closeStores(p.stores))
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/spillway-media/spillway/internal/testpictures"
 )
 
-// binary is the program, built once for all tests by TestMain.
+// binary is the program, built once for all tests by TestMain as make does.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -34,7 +34,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	binary = filepath.Join(folder, "spillway")
-	if output, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
+	if output, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, output)
 		return 1
 	}
@@ -121,7 +121,7 @@ func (l *lines) String() string {
 
 // start runs the program until the end of the test and waits until it
 // listens.
-func start(t *testing.T, environ []string, args ...string) *server {
+func start(t testing.TB, environ []string, args ...string) *server {
 	t.Helper()
 	s := &server{command: exec.Command(binary, args...), ended: make(chan struct{}), log: &lines{}}
 	s.command.Dir = t.TempDir()
@@ -164,7 +164,7 @@ func start(t *testing.T, environ []string, args ...string) *server {
 }
 
 // wait gives the first line of the log that holds part.
-func (s *server) wait(t *testing.T, part string) string {
+func (s *server) wait(t testing.TB, part string) string {
 	t.Helper()
 	select {
 	case line := <-s.log.await(part):
@@ -178,7 +178,7 @@ func (s *server) wait(t *testing.T, part string) string {
 }
 
 // exit waits for the end of the program and gives its exit code.
-func (s *server) exit(t *testing.T) int {
+func (s *server) exit(t testing.TB) int {
 	t.Helper()
 	select {
 	case <-s.ended:
@@ -189,7 +189,7 @@ func (s *server) exit(t *testing.T) int {
 	}
 }
 
-func (s *server) signal(t *testing.T, signal syscall.Signal) {
+func (s *server) signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
 	s.signals++
 	if err := s.command.Process.Signal(signal); err != nil {
@@ -198,7 +198,7 @@ func (s *server) signal(t *testing.T, signal syscall.Signal) {
 }
 
 // field reads one attribute of a JSON log line.
-func field(t *testing.T, line, key string) string {
+func field(t testing.TB, line, key string) string {
 	t.Helper()
 	attributes := map[string]any{}
 	if err := json.Unmarshal([]byte(line), &attributes); err != nil {

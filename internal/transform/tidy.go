@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return errors.Join(err, aside)
 }
 
-// tidy asks the engine to trim once a burst is over: C allocators keep freed
-// pages, which looks like a leak.
+// tidy gives memory back once a burst is over: C allocators keep freed pages,
+// which looks like a leak, and Go returns what it has collected only slowly.
 func (s *Service) tidy(ctx context.Context) {
 	trimmer, ok := s.engine.(interface{ Trim() })
 	if !ok {
@@ -48,6 +49,7 @@ func (s *Service) tidy(ctx context.Context) {
 			l := s.line.stats()
 			if l.working == 0 && l.done != trimmed {
 				trimmer.Trim()
+				debug.FreeOSMemory()
 				trimmed = l.done
 			}
 		}
@@ -56,4 +58,4 @@ func (s *Service) tidy(ctx context.Context) {
 
 // tidyEvery is short enough that a burst's memory is not held for long, and
 // long enough that trimming never competes with steady work.
-const tidyEvery = 5 * time.Second
+const tidyEvery = 2 * time.Second

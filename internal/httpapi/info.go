@@ -51,7 +51,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	x.worked = true
 	h := x.w.Header()
 	setValidators(h, quote(details.ETag), details.LastModified)
-	h.Set("Cache-Control", s.cacheControl(details.Source, expires, false))
+	h.Set("Cache-Control", s.cacheControl(details.Source, expires, details.Stale))
 	h.Set("Server-Timing", serverTiming(x.timings, false))
 	if details.NotModified {
 		x.w.WriteHeader(http.StatusNotModified)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -112,12 +113,14 @@ func (s *Server) writeSet(x *exchange, w *setWish, results []*transform.Result) 
 		}
 		document.Placeholder = &small
 	}
-	body, err := json.Marshal(document)
-	if err != nil {
+	var body bytes.Buffer
+	plain := json.NewEncoder(&body)
+	plain.SetEscapeHTML(false) // people read and copy these addresses
+	if err := plain.Encode(document); err != nil {
 		return fmt.Errorf("write srcset: %w", err)
 	}
 	x.w.Header().Set("Server-Timing", serverTiming(results[0].Timings(), results[0].CacheHit))
-	s.writeDocument(x, http.StatusOK, body)
+	s.writeDocument(x, http.StatusOK, bytes.TrimSpace(body.Bytes()))
 	return nil
 }
 

@@ -41,14 +41,14 @@ async function problemOf(answer) {
 
 // timingOf reads Server-Timing (W3C): name;dur=ms;desc=text, …
 function timingOf(answer, total) {
-  const out = { fetch: 0, queue: 0, work: 0, hit: false, total };
+  const out = { fetch: 0, wait: 0, work: 0, hit: false, total };
   for (const entry of (answer.headers.get('Server-Timing') ?? '').split(',')) {
     const [name, ...rest] = entry.trim().split(';').map((part) => part.trim());
     const value = Object.fromEntries(rest.map((part) => part.split('=')));
     if (name === 'cache') out.hit = value.desc === 'hit';
     else if (name in out && name !== 'total') out[name] = Number(value.dur) || 0;
   }
-  out.rest = Math.max(0, total - out.fetch - out.queue - out.work);
+  out.rest = Math.max(0, total - out.fetch - out.wait - out.work);
   return out;
 }
 

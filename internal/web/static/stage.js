@@ -119,7 +119,7 @@ export class Stage {
     byId('gauge').classList.toggle('over', share > 1);
     byId('total').textContent = ms(timing.total);
     byId('hit').textContent = timing.hit ? 'from cache' : '';
-    for (const phase of ['fetch', 'queue', 'work', 'rest']) {
+    for (const phase of ['fetch', 'wait', 'work', 'rest']) {
       byId('phases').querySelector('.' + phase).style.flexGrow = Math.max(timing[phase], 0);
       byId('key').querySelector(`.${phase} b`).textContent = timing[phase] < 10 ? timing[phase].toFixed(1) : Math.round(timing[phase]);
     }

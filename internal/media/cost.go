@@ -117,7 +117,7 @@ func (p *Plan) outputCost(output Output) float64 {
 // decodes there are of them included.
 func (e Encode) tries() int {
 	switch {
-	case !e.Format.CanLossy() || e.Lossless && e.Format != JPEG:
+	case e.Lossless && e.Format != JPEG:
 		return 1
 	case e.MaxBytes > 0:
 		return 4

@@ -70,17 +70,20 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 	}
 	req := p.Request
 	result := Encode{
-		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes, SSIM: req.SSIM,
+		Format: format, Quality: req.Quality, MaxBytes: req.MaxBytes,
 		Lossless:    (req.Lossless && format != JPEG) || !format.CanLossy(),
 		Effort:      encodings[format].effort(req.Effort),
 		Progressive: req.Progressive, Keep: req.Keep,
 		Animated: p.Load.Frames > 1,
 	}
+	if !result.Lossless {
+		result.SSIM = req.SSIM
+	}
 	if result.Quality == 0 {
 		result.Quality = encodings[format].quality
 	}
 	width, height := layout.Final()
-	result.Effort = encodings[format].affordable(result.Effort, width*height, result.Lossless)
+	result.Effort = encodings[format].affordable(result.Effort, width*height*result.tries(), result.Lossless)
 	if req.Effort < 0 {
 		result.Effort = quicker(result, width*height)
 	}

@@ -123,7 +123,7 @@ func (p *Plan) sentBytes(output Output) float64 {
 
 // comparedBytes is what a pixel takes while a result is decoded and compared.
 func (e Encode) comparedBytes() float64 {
-	if e.SSIM > 0 && e.Format.CanLossy() {
+	if e.SSIM > 0 {
 		return 8 // decoded, and the luma of both on black and white
 	}
 	return 0

@@ -57,8 +57,11 @@ func TestCancellingGivesTheCPUBack(t *testing.T) {
 		"a PNG":                        {photo, ask(0, 0), media.PNG},
 		"an animated WebP":             {walk, ask(0, 0), media.WebP},
 		"an animated GIF":              {walk, ask(0, 0), media.GIF},
+		"a resize in linear light":     {photo, ask(1900, 0, linear), media.JPEG},
 		"a blur":                       {photo, ask(0, 0, func(r *media.Request) { r.Blur = 40 }), media.JPEG},
 		"a search for a quality":       {photo, ask(0, 0, func(r *media.Request) { r.MaxBytes = 100_000 }), media.WebP},
+		"a search for a likeness":      {photo, ask(0, 0, alike(0.95)), media.WebP},
+		"the same on tiles":            {photo, ask(0, 0, alike(0.95)), media.JPEG},
 		"an interlaced PNG being read": {interlaced, ask(100, 0), media.JPEG},
 	}
 	engine := start(t)

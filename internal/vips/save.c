@@ -264,9 +264,9 @@ next_quality(const Bracket *bracket, int number, double budget)
 	if (!bracket->fits)
 		guess = down_the_line(bracket, aims[number] * budget);
 	else if (last && bends)
-		guess = on_the_bend(bracket, 0.95 * budget);
-	else /* a little lower with the last, which has to fit to be of use */
-		guess = between(bracket, (last ? 0.95 : 0.97) * budget);
+		guess = on_the_bend(bracket, 0.97 * budget);
+	else
+		guess = between(bracket, 0.97 * budget);
 	if (!bracket->fits && number == MOST_ENCODES - 2)
 		guess = VIPS_MIN(guess, bracket->above / 2.0);
 	return VIPS_CLIP(bracket->fits + 1, (int) floor(guess), bracket->above - 1);

@@ -58,6 +58,9 @@ type picture struct {
 	Blur       string `name:"blur" placeholder:"SIGMA" help:"Blur, 0.3 to 250 pixels of the result."`
 	Sharpen    string `name:"sharpen" placeholder:"SIGMA" help:"Sharpen, 0.3 to 10 pixels of the result."`
 	Grayscale  bool   `name:"grayscale" help:"Take the colours out."`
+	Linear     bool   `name:"linear" help:"Resize in linear light."`
+	Shrink     string `name:"shrink" placeholder:"HOW" help:"How far a JPEG or WebP is scaled down while it is decoded: fine, fast or none."`
+	SSIM       string `name:"ssim" placeholder:"0.9-0.999" help:"Find the quality at which a result is that like the picture."`
 	MaxBytes   string `name:"max-bytes" placeholder:"N" help:"Lower the quality until a result is no larger."`
 	Lossless   bool   `name:"lossless" help:"Encode without loss where the format can."`
 	Effort     string `name:"effort" placeholder:"0-9" help:"Time spent on making results small; 0 is fastest."`

@@ -3,6 +3,8 @@ package conformance_test
 import (
 	"image"
 	"image/color"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/testpictures"
@@ -64,12 +66,54 @@ func TestColours(t *testing.T) {
 	} {
 		t.Run(tt.name+" comes out in the right colours", func(t *testing.T) {
 			s := start(t, withFile(t, "in", tt.file))
-			full := mustDecode(t, s.good(t, "/assets/in?format=png").body)
-			alike(t, "full size", full.first(), tt.want, tt.levels)
-			half := mustDecode(t, s.good(t, "/assets/in?format=png&sizes=60x0").body)
-			alike(t, "half size", half.first(), halved(tt.want), tt.levels+2.5)
+			for _, mode := range []string{"", "&shrink=fast", "&linear=true", "&linear=true&shrink=fast", "&linear=true&shrink=none&keep=icc"} {
+				full := mustDecode(t, s.good(t, "/assets/in?format=png"+mode).body)
+				alike(t, "full size"+mode, full.first(), tt.want, tt.levels)
+				half := mustDecode(t, s.good(t, "/assets/in?format=png&sizes=60x0"+mode).body)
+				want := halved(tt.want)
+				if strings.Contains(mode, "linear") {
+					want = halvedLight(tt.want)
+				}
+				alike(t, "half size"+mode, half.first(), want, tt.levels+2.5)
+			}
 		})
 	}
+}
+
+// halvedLight is halved in linear light.
+func halvedLight(img *image.NRGBA) *image.NRGBA {
+	out := image.NewNRGBA(image.Rect(0, 0, img.Rect.Dx()/2, img.Rect.Dy()/2))
+	for y := range out.Rect.Dy() {
+		for x := range out.Rect.Dx() {
+			var r, g, b, a float64
+			for i := range 4 {
+				c := img.NRGBAAt(2*x+i%2, 2*y+i/2)
+				cover := float64(c.A)
+				r, g, b = r+light(c.R)*cover, g+light(c.G)*cover, b+light(c.B)*cover
+				a += cover
+			}
+			if a > 0 {
+				out.SetNRGBA(x, y, color.NRGBA{level(r / a), level(g / a), level(b / a), uint8(a/4 + 0.5)})
+			}
+		}
+	}
+	return out
+}
+
+// light and level are the sRGB curve (IEC 61966-2-1) and back.
+func light(level uint8) float64 {
+	v := float64(level) / 255
+	if v <= 0.04045 {
+		return v / 12.92
+	}
+	return math.Pow((v+0.055)/1.055, 2.4)
+}
+
+func level(light float64) uint8 {
+	if light <= 0.0031308 {
+		return uint8(255*light*12.92 + 0.5)
+	}
+	return uint8(255*(1.055*math.Pow(light, 1/2.4)-0.055) + 0.5)
 }
 
 // halved averages 2 x 2 pixels, each weighed by its opacity, as a resize has to.
@@ -96,7 +140,7 @@ func halved(img *image.NRGBA) *image.NRGBA {
 func TestClearPixelsDoNotBleed(t *testing.T) {
 	clear := testpictures.SceneAlpha(400, 300)
 	s := start(t, withFile(t, "in.png", testpictures.PNGOf(clear, 8, testpictures.PNGRGBA, false)))
-	for _, query := range []string{"format=png&sizes=37x0", "format=webp&sizes=37x0", "format=png&sizes=37x0&blur=2", "format=jpeg&sizes=37x0&background=ffffff"} {
+	for _, query := range []string{"format=png&sizes=37x0", "format=png&sizes=37x0&linear=true", "format=webp&sizes=37x0&linear=true&blur=2", "format=webp&ssim=0.95&sizes=37x0", "format=webp&sizes=37x0", "format=png&sizes=37x0&blur=2", "format=jpeg&sizes=37x0&background=ffffff"} {
 		t.Run("not with "+query, func(t *testing.T) {
 			img := mustDecode(t, s.good(t, "/assets/in.png?"+query).body).first()
 			for y := range img.Rect.Dy() {

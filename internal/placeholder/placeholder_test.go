@@ -110,12 +110,12 @@ func TestThumbHashOfWhatHasNoWaves(t *testing.T) {
 // which is why it is only asked here.
 func TestBlurHashIsThatOfOthers(t *testing.T) {
 	pictures := map[string]*image.NRGBA{
-		"a landscape":       paint(32, 24, func(x, y int) [4]int { return [4]int{x*8 + y*y, y*10 + x*y, 255 - x*4 - y*5, 255} }),
-		"a portrait":        paint(18, 32, func(x, y int) [4]int { return [4]int{x*x + y*3, 200 - y*6, x * 14, 255} }),
-		"a square":          paint(32, 32, func(x, y int) [4]int { return [4]int{x * x * y, y*y*5 + x, x*y*3 + y, 255} }),
-		"a wide strip":      paint(100, 9, func(x, y int) [4]int { return [4]int{x*x + y*y*7, x*3 + y, x * y, 255} }),
-		"black":             paint(9, 7, func(int, int) [4]int { return [4]int{0, 0, 0, 255} }),
-		"one pixel":         paint(1, 1, func(int, int) [4]int { return [4]int{200, 100, 50, 255} }),
+		"a landscape":   paint(32, 24, func(x, y int) [4]int { return [4]int{x*8 + y*y, y*10 + x*y, 255 - x*4 - y*5, 255} }),
+		"a portrait":    paint(18, 32, func(x, y int) [4]int { return [4]int{x*x + y*3, 200 - y*6, x * 14, 255} }),
+		"a square":      paint(32, 32, func(x, y int) [4]int { return [4]int{x * x * y, y*y*5 + x, x*y*3 + y, 255} }),
+		"a wide strip":  paint(100, 9, func(x, y int) [4]int { return [4]int{x*x + y*y*7, x*3 + y, x * y, 255} }),
+		"black":         paint(9, 7, func(int, int) [4]int { return [4]int{0, 0, 0, 255} }),
+		"one pixel":     paint(1, 1, func(int, int) [4]int { return [4]int{200, 100, 50, 255} }),
 		"a chess board": paint(32, 24, func(x, y int) [4]int { v := pick(x/4%2 == y/4%2, 255, 0); return [4]int{v, v, v, 255} }),
 	}
 	for name, picture := range pictures {

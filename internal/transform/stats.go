@@ -75,7 +75,7 @@ func (s *Service) Stats() Stats {
 }
 
 func cacheStats(s cache.Stats) CacheStats {
-	return CacheStats{Hits: s.Hits, Misses: s.Misses, Entries: int(s.Entries), Bytes: s.Bytes, Limit: s.Limit}
+	return CacheStats{Hits: s.Hits, Misses: s.Misses, Entries: s.Entries, Bytes: s.Bytes, Limit: s.Limit}
 }
 
 // Pool is one look at a pool of workers: how many there are, and why.

@@ -93,7 +93,7 @@ func (o *fickle) Open(ctx context.Context, ref string) (*source.Object, error) {
 }
 
 type slowBody struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // an io.Reader has no parameter for it
 	from *fickle
 	left []byte
 	once sync.Once
@@ -182,7 +182,7 @@ func (e *rough) Run(ctx context.Context, src, overlay []byte, plan *media.Plan, 
 		<-ctx.Done()
 		return context.Cause(ctx)
 	case 4:
-		time.Sleep(rand.N(3 * time.Second)) // it cannot be stopped
+		nap(context.Background(), 3*time.Second) // it cannot be stopped
 	case 5:
 		_, err := begin(len(plan.Outputs), transform.Made{})
 		return err
@@ -418,7 +418,7 @@ func TestStorm(t *testing.T) {
 				clients.Go(s.client)
 			}
 			clients.Wait()
-			time.Sleep(time.Minute) // what cannot be stopped ends, too
+			<-time.After(time.Minute) // what cannot be stopped ends, too
 			mustOweNothing(t, service)
 			if engine.alive.Load() != 0 || engine.changed.Load() != 0 || origin.open.Load() != 0 {
 				t.Errorf("%d runs go on, %d sources changed under them, %d bodies are open", engine.alive.Load(), engine.changed.Load(), origin.open.Load())

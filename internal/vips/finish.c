@@ -11,24 +11,20 @@ needs_memory(const Run *run, const SpwOutput *output)
 {
 	const SpwJob *job = run->job;
 
-	return job->turns || output->layout.smart != SPW_PLACED || run->count > 1;
+	return job->turns || output->layout.smart != SPW_PLACED;
 }
 
 static int
-find_smart(VipsImage *image, int premultiplied, SpwLayout *layout)
+find_smart(VipsImage *image, SpwLayout *layout)
 {
-	VipsImage *work = image;
 	int result;
 
 	if (layout->smart == SPW_PLACED || !layout->crop.width)
 		return 0;
-	g_object_ref(work);
-	result = (premultiplied && spw_unpremultiply(&work)) ||
-		spw_smart_place(work, layout->smart, layout->crop.width, layout->crop.height, &layout->crop.x,
-			&layout->crop.y);
-	g_object_unref(work);
+	result = spw_smart_place(image, layout->smart, layout->crop.width, layout->crop.height, &layout->crop.x,
+		&layout->crop.y);
 	layout->smart = SPW_PLACED;
-	return result ? -1 : 0;
+	return result;
 }
 
 static void
@@ -101,22 +97,23 @@ keeps_space(const Run *run, const SpwOutput *output, VipsImage *image)
 		spw_profile_is_kept(image, output->format);
 }
 
-/* Resizing and blurring mix neighbours, which is right on premultiplied colour
- * alone. Nothing else is worth its loss: a faint pixel has few values left.
- * A resize in linear light sees to that itself.
+/* A picture that keeps its size is not premultiplied and back: a faint pixel
+ * would lose some of its colour.
  */
 static int
-resize(const Run *run, const SpwLayout *layout, VipsImage **image, int *premultiplied)
+resize(const Run *run, const SpwLayout *layout, VipsImage **image)
 {
-	int blurs = run->job->blur > 0, linear = run->job->linear;
-	int mixes = blurs || (!linear && !spw_has_size(run, *image, layout->width, layout->height));
+	if (spw_has_size(run, *image, layout->width, layout->height))
+		return spw_clear(image);
+	return spw_scale(run, image, layout->width, layout->height);
+}
 
-	*premultiplied = run->premultiplied || mixes;
-	if (linear && spw_scale(run, image, layout->width, layout->height))
-		return -1;
-	if (mixes && !run->premultiplied && spw_premultiply(image))
-		return -1;
-	return linear ? 0 : spw_scale(run, image, layout->width, layout->height);
+static int
+blur(SpwJob *job, VipsImage **image)
+{
+	if (job->blur <= 0)
+		return 0;
+	return spw_premultiply(image) || spw_blur(job, image, job->blur) || spw_unpremultiply(image) ? -1 : 0;
 }
 
 /* Everything between the shared picture and the encoder, for one frame. */
@@ -125,22 +122,19 @@ finish(Run *run, SpwOutput *output, VipsImage **image)
 {
 	SpwJob *job = run->job;
 	SpwLayout *layout = &output->layout;
-	int premultiplied;
 
-	if (resize(run, layout, image, &premultiplied))
+	if (resize(run, layout, image))
 		return -1;
 	if (needs_memory(run, output) && spw_to_memory(job, image))
 		return -1;
 	if (!run->upright && spw_turn(image, job->turns, job->mirror))
 		return -1;
-	if (find_smart(*image, premultiplied, layout))
+	if (find_smart(*image, layout))
 		return -1;
 	if (layout->crop.width &&
 		spw_crop(image, layout->crop.x, layout->crop.y, layout->crop.width, layout->crop.height))
 		return -1;
-	if (job->blur > 0 && spw_blur(job, image, job->blur))
-		return -1;
-	if (premultiplied ? spw_unpremultiply(image) : spw_clear(image))
+	if (blur(job, image))
 		return -1;
 	if (!keeps_space(run, output, *image) && spw_to_srgb(image))
 		return -1;
@@ -162,17 +156,6 @@ frames_of(const Run *run, const SpwOutput *output)
 	return output->format == SPW_RAW ? 1 : run->count;
 }
 
-/* Stack finished frames into the strip that animated savers read. */
-static int
-stack(VipsImage **frames, int count, VipsImage **out)
-{
-	if (count > 1)
-		return vips_arrayjoin(frames, out, count, "across", 1, NULL);
-	g_object_ref(frames[0]);
-	*out = frames[0];
-	return 0;
-}
-
 /* Only what is kept, then what makes a strip an animation. */
 static int
 label(Run *run, VipsImage **image, int count, int height, int keep)
@@ -184,22 +167,48 @@ label(Run *run, VipsImage **image, int count, int height, int keep)
 	return spw_stamp_frames(image, height, run->delays, count, run->job->plays);
 }
 
+/* Whether a step between the frame and its end needs the pixels of one frame. */
+static int
+is_bound(const Run *run, const SpwOutput *output)
+{
+	return needs_memory(run, output) || run->job->blur > 0;
+}
+
+static int
+one_frame(Run *run, SpwOutput *output, int bound, VipsImage **out)
+{
+	*out = run->frame;
+	g_object_ref(*out);
+	return (bound && spw_to_memory(run->job, out)) || finish(run, output, out) ? -1 : 0;
+}
+
+/* The strip of finished frames, in memory. */
+static int
+finish_strip(Run *run, SpwOutput *output, VipsImage **strip)
+{
+	int bound = is_bound(run, output), result = 0;
+	VipsImage *frame = NULL;
+
+	for (int i = 0; i < run->count && !result; i++) {
+		spw_show(run, i);
+		if (bound)
+			VIPS_UNREF(frame);
+		result = (!frame && one_frame(run, output, bound, &frame)) ||
+			spw_stack(run->job, frame, i, run->count, strip);
+	}
+	VIPS_UNREF(frame);
+	return result || spw_guard(run->job, strip, 0) ? -1 : 0;
+}
+
 static int
 finish_frames(Run *run, SpwOutput *output, VipsImage **out)
 {
 	int count = frames_of(run, output);
-	VipsImage **frames = g_new0(VipsImage *, count);
-	int result = 0;
 
-	for (int i = 0; i < count && !result; i++) {
-		frames[i] = run->frames[i];
-		g_object_ref(frames[i]);
-		result = finish(run, output, &frames[i]);
-	}
-	if (!result)
-		result = stack(frames, count, out) || label(run, out, count, frames[0]->Ysize, output->keep);
-	spw_free_frames(frames, count);
-	return result ? -1 : 0;
+	spw_show(run, 0);
+	if (count > 1 ? finish_strip(run, output, out) : one_frame(run, output, 0, out))
+		return -1;
+	return label(run, out, count, (*out)->Ysize / count, output->keep);
 }
 
 /* Whether the encoder works through so many pixels of a frame in one step that
@@ -226,11 +235,8 @@ save_apart(Run *run, SpwOutput *output, VipsImage *image, int last)
 	char message[256] = "";
 
 	g_object_unref(image);
-	if (last) {
-		spw_free_frames(run->frames, run->count);
-		run->frames = NULL;
-		run->count = 0;
-	}
+	if (last)
+		spw_free_frames(run);
 	if (file < 0)
 		return SPW_ENCODE;
 	stage = spillwayEncode(job->handle, output->index, width, height, frames, file, message, sizeof(message));

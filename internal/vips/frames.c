@@ -3,41 +3,106 @@
 
 #include "run.h"
 
-int
-spw_each_frame(Run *run, Step step, const void *argument)
+void
+spw_free_frames(Run *run)
 {
-	for (int i = 0; i < run->count; i++)
-		if (step(run, &run->frames[i], argument))
-			return -1;
+	VIPS_UNREF(run->frame);
+	VIPS_UNREF(run->cut);
+	run->count = 0;
+}
+
+static int
+cut_generate(VipsRegion *out, void *sequence, void *a, void *b, gboolean *stop)
+{
+	VipsRegion *in = (VipsRegion *) sequence;
+	const Run *run = *(Run **) b;
+	VipsRect area = out->valid;
+
+	area.top += run->shown * out->im->Ysize;
+	return vips_region_prepare(in, &area) || vips_region_region(out, in, &out->valid, area.left, area.top) ? -1 : 0;
+}
+
+/* The frame that is shown, out of the tall strip that an animation loads as.
+ * Steps are laid on it once, however many frames there are: to build a pipeline
+ * takes as long as to scale a small frame. A strip that is being decoded is read
+ * one frame after the other, and never held.
+ */
+static int
+cut_strip(Run *run, VipsImage *strip, int height)
+{
+	VipsImage *out = vips_image_new();
+	Run **keep = VIPS_NEW(out, Run *);
+
+	*keep = run;
+	if (vips_image_pipelinev(out, VIPS_DEMAND_STYLE_THINSTRIP, strip, NULL)) {
+		g_object_unref(out);
+		return -1;
+	}
+	out->Ysize = height;
+	if (vips_image_generate(out, vips_start_one, cut_generate, vips_stop_one, strip, keep)) {
+		g_object_unref(out);
+		return -1;
+	}
+	g_object_ref(strip);
+	vips_object_local(out, strip);
+	VIPS_UNREF(run->frame);
+	VIPS_UNREF(run->cut);
+	run->frame = run->cut = out;
+	g_object_ref(out);
 	return 0;
 }
 
-void
-spw_free_frames(VipsImage **frames, int count)
-{
-	for (int i = 0; frames && i < count; i++)
-		VIPS_UNREF(frames[i]);
-	g_free(frames);
-}
-
-/* Cut the tall strip that an animation loads as into its frames. They are
- * read one after the other, so the strip itself is never held.
- */
 static int
 cut_frames(Run *run, VipsImage *strip)
 {
 	int height = vips_image_get_page_height(strip);
-	int count = strip->Ysize / height;
 
-	if (!run->job->animated)
-		count = 1;
-	run->frames = g_new0(VipsImage *, count);
-	run->count = count;
-	for (int i = 0; i < count; i++) {
-		if (vips_extract_area(strip, &run->frames[i], 0, i * height, strip->Xsize, height, NULL))
+	run->count = run->job->animated ? strip->Ysize / height : 1;
+	if (run->count > 1)
+		return cut_strip(run, strip, height);
+	return vips_extract_area(strip, &run->frame, 0, 0, strip->Xsize, height, NULL);
+}
+
+/* Nothing that was computed of another frame counts any more. */
+void
+spw_show(Run *run, int index)
+{
+	if (run->shown == index)
+		return;
+	run->shown = index;
+	vips_image_invalidate_all(run->cut);
+}
+
+typedef struct {
+	VipsImage *strip;
+	int top;
+} Place;
+
+static int
+write_lines(VipsRegion *region, VipsRect *area, void *a)
+{
+	const Place *place = (const Place *) a;
+
+	for (int y = area->top; y < area->top + area->height; y++)
+		if (vips_image_write_line(place->strip, place->top + y, VIPS_REGION_ADDR(region, 0, y)))
 			return -1;
-	}
 	return 0;
+}
+
+/* Evaluate a frame into its place in a strip in memory, which the first makes. */
+int
+spw_stack(SpwJob *job, VipsImage *frame, int index, int count, VipsImage **strip)
+{
+	Place place;
+
+	if (!*strip) {
+		*strip = vips_image_new_memory();
+		if (vips_image_pipelinev(*strip, VIPS_DEMAND_STYLE_ANY, frame, NULL))
+			return -1;
+		(*strip)->Ysize = frame->Ysize * count;
+	}
+	place = (Place){ *strip, index * frame->Ysize };
+	return spw_cancelled(job) || vips_sink_disc(frame, write_lines, &place) ? -1 : 0;
 }
 
 /* The header that was probed is of the first page. */
@@ -47,7 +112,7 @@ check_page(const Run *run)
 	const SpwJob *job = run->job;
 
 	return job->later_page &&
-		(int64_t) run->frames[0]->Xsize * run->frames[0]->Ysize > job->max_pixels;
+		(int64_t) run->frame->Xsize * run->frame->Ysize > job->max_pixels;
 }
 
 static int
@@ -76,41 +141,46 @@ span(double start, double length, int size, int *from, int *count)
 }
 
 static int
-crop_source(Run *run, VipsImage **image, const void *argument)
+crop_source(Run *run)
 {
 	const SpwArea *crop = &run->job->crop;
 	SpwRect box;
 
 	if (crop->width <= 0)
 		return 0;
-	span(crop->x, crop->width, (*image)->Xsize, &box.x, &box.width);
-	span(crop->y, crop->height, (*image)->Ysize, &box.y, &box.height);
-	return spw_crop(image, box.x, box.y, box.width, box.height);
+	span(crop->x, crop->width, run->frame->Xsize, &box.x, &box.width);
+	span(crop->y, crop->height, run->frame->Ysize, &box.y, &box.height);
+	return spw_crop(&run->frame, box.x, box.y, box.width, box.height);
+}
+
+/* A profile has to be gone before light is computed from its levels. */
+static int
+to_8bit(Run *run)
+{
+	return run->job->linear ? spw_to_srgb(&run->frame) : spw_to_8bit(&run->frame);
 }
 
 static int
-to_8bit(Run *run, VipsImage **image, const void *argument)
+hold_strip(Run *run)
 {
-	/* A profile has to be gone before light is computed from its levels. */
-	return run->job->linear ? spw_to_srgb(image) : spw_to_8bit(image);
+	VipsImage *strip = NULL;
+	int height = run->frame->Ysize, result = 0;
+
+	for (int i = 0; i < run->count && !result; i++) {
+		spw_show(run, i);
+		result = spw_stack(run->job, run->frame, i, run->count, &strip);
+	}
+	spw_show(run, 0);
+	result = result || cut_strip(run, strip, height) || spw_guard(run->job, &run->frame, 0);
+	VIPS_UNREF(strip);
+	return result ? -1 : 0;
 }
 
-static int
-to_memory(Run *run, VipsImage **image, const void *argument)
-{
-	return spw_to_memory(run->job, image);
-}
-
+/* Evaluate all that was laid on the frames. */
 int
 spw_hold_frames(Run *run)
 {
-	return spw_each_frame(run, to_memory, NULL);
-}
-
-static int
-turn(Run *run, VipsImage **image, const void *argument)
-{
-	return spw_turn(image, run->job->turns, run->job->mirror);
+	return run->count > 1 ? hold_strip(run) : spw_to_memory(run->job, &run->frame);
 }
 
 int
@@ -125,15 +195,7 @@ spw_stand_up(Run *run)
 	if (run->upright)
 		return 0;
 	run->upright = 1;
-	return spw_each_frame(run, turn, NULL);
-}
-
-static int
-crop_to(Run *run, VipsImage **image, const void *argument)
-{
-	const SpwRect *box = argument;
-
-	return spw_crop(image, box->x, box->y, box->width, box->height);
+	return spw_turn(&run->frame, run->job->turns, run->job->mirror);
 }
 
 /* Lay every output out anew: the picture has another size than was planned. */
@@ -141,8 +203,8 @@ static int
 lay_out_again(Run *run, SpwOutput *outputs, int count)
 {
 	int lying = spw_lies(run);
-	int width = lying ? run->frames[0]->Ysize : run->frames[0]->Xsize;
-	int height = lying ? run->frames[0]->Xsize : run->frames[0]->Ysize;
+	int width = lying ? run->frame->Ysize : run->frame->Xsize;
+	int height = lying ? run->frame->Xsize : run->frame->Ysize;
 
 	for (int i = 0; i < count; i++)
 		if (spillwayLayOut(run->job->handle, outputs[i].index, width, height, &outputs[i].layout))
@@ -158,7 +220,8 @@ trim(Run *run, SpwOutput *outputs, int count)
 
 	if (spw_hold_frames(run) || spw_stand_up(run))
 		return SPW_DECODE;
-	if (spw_trim_box(run->frames[0], run->job->trim, &box) || spw_each_frame(run, crop_to, &box))
+	if (spw_trim_box(run->frame, run->job->trim, &box) ||
+		spw_crop(&run->frame, box.x, box.y, box.width, box.height))
 		return SPW_PROCESS;
 	return lay_out_again(run, outputs, count);
 }
@@ -179,7 +242,7 @@ spw_prepare_frames(Run *run, const void *src, size_t length)
 		return SPW_DECODE;
 	if (check_page(run))
 		return SPW_PIXELS;
-	if (spw_each_frame(run, crop_source, NULL) || spw_each_frame(run, to_8bit, NULL))
+	if (crop_source(run) || to_8bit(run))
 		return SPW_DECODE;
 	return SPW_OK;
 }

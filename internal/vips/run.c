@@ -71,7 +71,7 @@ spw_run(SpwJob *job, const void *src, size_t length, const void *overlay, size_t
 	Run run = { .job = job, .delays = delays };
 	int stage = run_plan(&run, src, length, overlay, overlay_length, outputs, count);
 
-	spw_free_frames(run.frames, run.count);
+	spw_free_frames(&run);
 	VIPS_UNREF(run.mark);
 	return spw_conclude(job, stage);
 }
@@ -84,8 +84,8 @@ shrink(SpwJob *job, VipsImage **image, int side)
 	int width = VIPS_MAX(1, (int) ((*image)->Xsize * factor + 0.5));
 	int height = VIPS_MAX(1, (int) ((*image)->Ysize * factor + 0.5));
 
-	return spw_premultiply(image) || spw_resize(image, width, height) || spw_to_memory(job, image) ||
-			spw_turn(image, job->turns, job->mirror) || spw_unpremultiply(image) || spw_to_srgb(image) ||
+	return spw_premultiply(image) || spw_resize(image, width, height) || spw_unpremultiply(image) ||
+			spw_to_memory(job, image) || spw_turn(image, job->turns, job->mirror) || spw_to_srgb(image) ||
 			spw_to_rgb(image) || spw_with_alpha(image)
 		? -1
 		: 0;
@@ -99,7 +99,7 @@ spw_describe(SpwJob *job, const void *src, size_t length, int side, void **pixel
 	int stage = spw_prepare_frames(&run, src, length);
 
 	if (!stage) {
-		image = run.frames[0];
+		image = run.frame;
 		g_object_ref(image);
 		stage = shrink(job, &image, side) ? SPW_PROCESS : SPW_OK;
 	}
@@ -110,6 +110,6 @@ spw_describe(SpwJob *job, const void *src, size_t length, int side, void **pixel
 		stage = *pixels ? SPW_OK : SPW_PROCESS;
 	}
 	VIPS_UNREF(image);
-	spw_free_frames(run.frames, run.count);
+	spw_free_frames(&run);
 	return spw_conclude(job, stage);
 }

@@ -10,19 +10,18 @@
 typedef struct {
 	SpwJob *job;
 	const int *delays;
-	VipsImage **frames;
-	int count;
+	VipsImage *frame; /* lazily, the one that is shown */
+	VipsImage *cut;	  /* where frame begins, in an animation */
+	int shown, count;
 	VipsImage *mark;
 	int upright; /* the frames are already turned */
-	int premultiplied;
 } Run;
 
-typedef int (*Step)(Run *run, VipsImage **image, const void *argument);
-
 /* frames.c */
-int spw_each_frame(Run *run, Step step, const void *argument);
-void spw_free_frames(VipsImage **frames, int count);
+void spw_free_frames(Run *run);
 int spw_prepare_frames(Run *run, const void *src, size_t length);
+void spw_show(Run *run, int index);
+int spw_stack(SpwJob *job, VipsImage *frame, int index, int count, VipsImage **strip);
 int spw_hold_frames(Run *run);
 int spw_stand_up(Run *run);
 int spw_lies(const Run *run);

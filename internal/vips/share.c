@@ -1,12 +1,6 @@
 /* What all outputs have in common: one decode, scaled at most once. */
 #include "run.h"
 
-static int
-premultiply(Run *run, VipsImage **image, const void *argument)
-{
-	return run->job->linear ? 0 : spw_premultiply(image);
-}
-
 /* In all of these, width and height are of the upright picture. */
 int
 spw_has_size(const Run *run, VipsImage *image, int width, int height)
@@ -15,21 +9,17 @@ spw_has_size(const Run *run, VipsImage *image, int width, int height)
 			     : image->Xsize == width && image->Ysize == height;
 }
 
-/* Of premultiplied frames, but in linear light of straight ones. */
+/* Resizing mixes neighbours, which is right on premultiplied colour alone; in
+ * linear light it sees to that itself.
+ */
 int
 spw_scale(const Run *run, VipsImage **image, int width, int height)
 {
 	int lying = spw_lies(run), w = lying ? height : width, h = lying ? width : height;
 
-	return run->job->linear ? spw_resize_linear(image, w, h) : spw_resize(image, w, h);
-}
-
-static int
-scale_to(Run *run, VipsImage **image, const void *argument)
-{
-	const SpwLayout *layout = argument;
-
-	return spw_scale(run, image, layout->width, layout->height);
+	if (run->job->linear)
+		return spw_resize_linear(image, w, h);
+	return spw_premultiply(image) || spw_resize(image, w, h) || spw_unpremultiply(image) ? -1 : 0;
 }
 
 static SpwLayout
@@ -62,7 +52,7 @@ static SpwLayout
 shared_size(const Run *run, const SpwOutput *outputs, int count)
 {
 	int lying = spw_lies(run);
-	VipsImage *frame = run->frames[0];
+	VipsImage *frame = run->frame;
 	SpwLayout all = largest(outputs, count);
 	int factor = 1;
 
@@ -84,10 +74,8 @@ spw_share(Run *run, const SpwOutput *outputs, int count)
 
 	if (count == 1)
 		return 0;
-	if (!spw_has_size(run, run->frames[0], all.width, all.height)) {
-		if (spw_each_frame(run, premultiply, NULL) || spw_each_frame(run, scale_to, &all))
-			return -1;
-		run->premultiplied = !run->job->linear;
-	}
+	if (!spw_has_size(run, run->frame, all.width, all.height) &&
+		spw_scale(run, &run->frame, all.width, all.height))
+		return -1;
 	return spw_hold_frames(run) || spw_stand_up(run) ? -1 : 0;
 }

@@ -23,17 +23,17 @@ on_progress(int percent, const WebPPicture *picture)
 }
 
 static int
-import(WebPPicture *picture, VipsImage *pixels)
+import(WebPPicture *picture, VipsRegion *frame)
 {
-	const uint8_t *data = (const uint8_t *) VIPS_IMAGE_ADDR(pixels, 0, 0);
-	int line = (int) VIPS_IMAGE_SIZEOF_LINE(pixels);
+	const uint8_t *data = VIPS_REGION_ADDR_TOPLEFT(frame);
+	int line = (int) VIPS_REGION_LSKIP(frame);
 
-	return pixels->Bands == 4 ? WebPPictureImportRGBA(picture, data, line)
-				  : WebPPictureImportRGB(picture, data, line);
+	return frame->im->Bands == 4 ? WebPPictureImportRGBA(picture, data, line)
+				     : WebPPictureImportRGB(picture, data, line);
 }
 
 static int
-add_picture(Animation *animation, VipsImage *pixels, int time)
+add_picture(Animation *animation, VipsRegion *frame, int time)
 {
 	WebPPicture picture;
 	int ok;
@@ -41,36 +41,29 @@ add_picture(Animation *animation, VipsImage *pixels, int time)
 	if (!WebPPictureInit(&picture))
 		return -1;
 	picture.use_argb = 1;
-	picture.width = pixels->Xsize;
-	picture.height = pixels->Ysize;
+	picture.width = frame->valid.width;
+	picture.height = frame->valid.height;
 	picture.user_data = animation->job;
 	picture.progress_hook = on_progress;
-	ok = import(&picture, pixels) && WebPAnimEncoderAdd(animation->encoder, &picture, time, &animation->config);
+	ok = import(&picture, frame) && WebPAnimEncoderAdd(animation->encoder, &picture, time, &animation->config);
 	WebPPictureFree(&picture);
 	return ok ? 0 : -1;
 }
 
-/* One frame at a time is made and held. */
+/* One frame at a time is asked for, which is a part of the strip that finished
+ * frames are in.
+ */
 static int
-add_frame(Animation *animation, int index, int time)
+add_frame(Animation *animation, VipsRegion *frame, int index, int time)
 {
-	VipsImage *frame, *pixels;
-	int result = -1;
+	VipsRect area = { 0, index * animation->height, animation->strip->Xsize, animation->height };
 
-	if (vips_extract_area(animation->strip, &frame, 0, index * animation->height, animation->strip->Xsize,
-		    animation->height, NULL))
+	if (vips_region_prepare(frame, &area))
 		return -1;
-	pixels = vips_image_copy_memory(frame);
-	g_object_unref(frame);
-	if (!pixels)
-		return -1;
-	if (add_picture(animation, pixels, time))
-		vips_error("spillway", "libwebp fails at frame %d: %s", index,
-			WebPAnimEncoderGetError(animation->encoder));
-	else
-		result = 0;
-	g_object_unref(pixels);
-	return result;
+	if (add_picture(animation, frame, time) == 0)
+		return 0;
+	vips_error("spillway", "libwebp fails at frame %d: %s", index, WebPAnimEncoderGetError(animation->encoder));
+	return -1;
 }
 
 /* Viewers show a frame of 10 ms or less for 100 ms; saying so keeps the time
@@ -79,12 +72,15 @@ add_frame(Animation *animation, int index, int time)
 static int
 add_frames(Animation *animation, int *time)
 {
-	for (int i = 0; i < animation->count; i++) {
-		if (add_frame(animation, i, *time))
-			return -1;
+	VipsRegion *frame = vips_region_new(animation->strip);
+	int result = 0;
+
+	for (int i = 0; i < animation->count && !result; i++) {
+		result = add_frame(animation, frame, i, *time);
 		*time += animation->delays[i] <= 10 ? 100 : animation->delays[i];
 	}
-	return 0;
+	g_object_unref(frame);
+	return result;
 }
 
 static int

@@ -239,7 +239,9 @@ func (s *Server) setJobs(x *exchange, w *setWish) ([]transform.Job, *setTag) {
 		jobs = append(jobs, smallJob(jobs[0]))
 	}
 	jobs[0].Fresh = func(key string, modified time.Time) (string, bool) {
-		sum := sha256.Sum256([]byte("srcset " + key + " " + target(x.r)))
+		// A preset or the current key may have changed since, with the URL as it was.
+		told := append([]string{"srcset", key, w.wrapping(), target(x.r)}, w.urls...)
+		sum := sha256.Sum256([]byte(strings.Join(told, " ")))
 		known.tag = base64.RawURLEncoding.EncodeToString(sum[:16])
 		_, known.fresh = asked{header: x.r.Header}.has(known.tag, modified)
 		return key, known.fresh
@@ -247,23 +249,47 @@ func (s *Server) setJobs(x *exchange, w *setWish) ([]transform.Job, *setTag) {
 	return jobs, known
 }
 
-// smallJob asks for the first picture once more, as small as its placeholder:
-// with the small picture beside it, it would be another result than the one
-// that the page is going to ask for.
+// smallJob asks for the first picture once more, as small as its placeholder
+// where that looks the same: with the small picture beside it, it would be
+// another result than the one that the page is going to ask for.
 func smallJob(job transform.Job) transform.Job {
 	r := job.Request
-	box := r.Sizes[0]
-	scale := float64(smallSide) / float64(max(box.Width, box.Height, 1))
+	if r.Sizes[0] == (media.Size{}) {
+		r.Fit = media.Inside // there is no box to fit into yet
+	}
+	if scales(r) {
+		r.Sizes, r.DPR = []media.Size{smallBox(r.Sizes[0])}, 1
+	}
+	r.MaxBytes, r.SSIM = 0, 0
+	r, _ = r.Eased() // nobody gets its bytes
+	job.Request, job.Thumb = r, true
+	return job
+}
+
+// scales tells whether a smaller box gives the same picture, smaller. It does
+// not where something is measured in pixels of the result, and where a picture
+// that is not enlarged lies in bars.
+func scales(r media.Request) bool {
+	if r.Blur > 0 || r.Sharpen > 0 || r.Fit == media.Contain && !r.Enlarge {
+		return false
+	}
+	return r.Watermark == nil || r.Watermark.Scale > 0 && r.Watermark.X == 0 && r.Watermark.Y == 0
+}
+
+// smallBox is a box of the same shape; the original is taken into the least
+// that holds it.
+func smallBox(box media.Size) media.Size {
+	if box == (media.Size{}) {
+		return media.Size{Width: smallSide, Height: smallSide}
+	}
+	scale := float64(smallSide) / float64(max(box.Width, box.Height))
 	side := func(n int) int {
 		if n == 0 {
 			return 0
 		}
 		return max(1, int(float64(n)*scale+0.5))
 	}
-	r.Sizes = []media.Size{{Width: side(box.Width), Height: side(box.Height)}}
-	r.DPR, r.Format, r.MaxBytes, r.Lossless = 1, media.PNG, 0, false
-	job.Request, job.Thumb = r, true
-	return job
+	return media.Size{Width: side(box.Width), Height: side(box.Height)}
 }
 
 // smallSide is the longer side of what placeholders are made from, in pixels.

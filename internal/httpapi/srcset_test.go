@@ -1,16 +1,22 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-media/spillway/internal/httpapi"
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
 )
 
 // set is the answer of /srcset as a page reads it.
@@ -161,5 +167,70 @@ func TestSrcsetRefuses(t *testing.T) {
 				t.Errorf("the parameter at fault is %q, want %q", p.Parameter, c.param)
 			}
 		})
+	}
+}
+
+func TestSrcsetMakesItsPlaceholderOfWhatTheFirstPictureShows(t *testing.T) {
+	for name, c := range map[string]struct{ query, want string }{
+		"a resize looks the same when small":            {"sizes=200x0", "jpeg 200x150, jpeg 32x24"},
+		"so does a cut":                                 {"sizes=200x100&fit=cover&dpr=2", "jpeg 400x200, jpeg 32x16"},
+		"the original is not encoded whole for it":      {"sizes=0x0&fit=cover", "jpeg 400x300, jpeg 32x24"},
+		"what the format does to transparency is there": {"sizes=200x0&format=webp&ssim=0.95", "webp 200x150, webp 32x24"},
+		"a blur is measured in pixels of the result":    {"sizes=200x0&blur=5", "jpeg 200x150, jpeg 200x150"},
+		"so is a sharpening":                            {"sizes=200x0&sharpen=1", "jpeg 200x150, jpeg 200x150"},
+		"and the bars round what is not enlarged":       {"sizes=900x900&fit=contain", "jpeg 900x900, jpeg 900x900"},
+		"and a watermark of a size of its own":          {"sizes=200x0&watermark=b.png", "jpeg 200x150, jpeg 200x150"},
+		"one that is a share of the result shrinks":     {"sizes=200x0&watermark=b.png&watermark_scale=0.5", "jpeg 200x150, jpeg 32x24"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			var mu sync.Mutex
+			var made []string
+			b.engine.run = func(ctx context.Context, plan *media.Plan, begin transform.Begin) error {
+				mu.Lock()
+				for _, out := range plan.Outputs {
+					if w, h := out.Layout.Final(); out.Encode.Format != media.Raw {
+						made = append(made, fmt.Sprintf("%s %dx%d", out.Encode.Format, w, h))
+					}
+				}
+				mu.Unlock()
+				return writePictures(ctx, plan, begin)
+			}
+			got, _ := getSet(t, b, "/srcset?image_url=a.jpg&"+c.query)
+			mu.Lock()
+			defer mu.Unlock()
+			slices.Sort(made) // flights come in any order
+			if strings.Join(made, ", ") != c.want || len(got.Placeholder) != 4 {
+				t.Errorf("made %q, want %q, for %v", made, c.want, got.Placeholder)
+			}
+		})
+	}
+}
+
+func TestSrcsetTagStandsForAllThatIsTold(t *testing.T) {
+	tag := func(preset string, keys ...[]byte) string {
+		b := newBench(t, func(s *settings) {
+			s.http.Presets, s.http.Keys = map[string]string{"hero": preset}, keys
+		})
+		target := "/srcset?image_url=a.jpg&preset=hero"
+		if len(keys) > 0 {
+			target = httpapi.SignURL(testKey, target)
+		}
+		_, res := getSet(t, b, target)
+		return res.Header.Get("ETag")
+	}
+	first := tag("sizes=40x0,80x0")
+	if first != tag("sizes=40x0,80x0") {
+		t.Error("the same set has two tags")
+	}
+	other := []byte("another key of so many bytes")
+	for name, pair := range map[string][2]string{
+		"another second size":   {first, tag("sizes=40x0,90x0")},
+		"other placeholders":    {first, tag("sizes=40x0,80x0&encoder=json&placeholders=color")},
+		"signed by another key": {tag("sizes=40x0", testKey, other), tag("sizes=40x0", other, testKey)},
+	} {
+		if pair[0] == pair[1] {
+			t.Errorf("%s: still %s", name, pair[0])
+		}
 	}
 }

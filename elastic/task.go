@@ -83,10 +83,11 @@ func (t *task) Deadline() (time.Time, bool) {
 func (t *task) Done() <-chan struct{} { return t.cancellation().ctx.Done() }
 
 // Err implements context.Context. As long as nothing has asked for more than
-// the error, and nothing has stopped the job, its caller's is all there is.
+// the error, and nothing has stopped the job, its caller's is all there is; a
+// deadline of its own needs a clock.
 func (t *task) Err() error {
 	untouched := t.inner.Load() == nil && t.state.Load() != ended
-	if untouched && (t.deadline.IsZero() || time.Now().Before(t.deadline)) {
+	if untouched && t.deadline.IsZero() {
 		return t.caller.Err()
 	}
 	return t.cancellation().ctx.Err()

@@ -76,7 +76,7 @@ func (h held) leak(before held) string {
 // metrics reads all of /metrics by name and labels.
 func metrics(t *testing.T, s *process.Server) map[string]float64 {
 	t.Helper()
-	resp, err := http.Get(s.Admin + "/metrics") //nolint:noctx // the test's own end ends the server
+	resp, err := http.Get(s.Admin + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

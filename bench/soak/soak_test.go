@@ -171,7 +171,7 @@ func (v *visits) capacity(t *testing.T, wishes []wish) float64 {
 	var visitors sync.WaitGroup
 	for i := range done {
 		visitors.Go(func() {
-			random := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // which picture is no secret
+			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for ctx.Err() == nil {
 				v.visit(ctx, wishes[random.IntN(len(wishes))], patient, random)
 				done[i]++
@@ -189,7 +189,7 @@ func (v *visits) capacity(t *testing.T, wishes []wish) float64 {
 // load sends visitors at random moments who wait for nobody, and waits until
 // the last has gone.
 func (v *visits) load(t *testing.T, wishes []wish, rate float64, length time.Duration) {
-	random := rand.New(rand.NewPCG(2, 3)) //nolint:gosec // which picture is no secret
+	random := rand.New(rand.NewPCG(2, 3))
 	began := time.Now()
 	var visitors sync.WaitGroup
 	for i, at := range traffic.Arrivals(rate, length, 4) {
@@ -206,7 +206,7 @@ func (v *visits) load(t *testing.T, wishes []wish, rate float64, length time.Dur
 			how = sluggish
 		}
 		w := wishes[random.IntN(len(wishes))]
-		own := rand.New(rand.NewPCG(5, uint64(i))) //nolint:gosec // as above
+		own := rand.New(rand.NewPCG(5, uint64(i)))
 		visitors.Go(func() { v.visit(t.Context(), w, how, own) })
 	}
 	visitors.Wait()
@@ -224,7 +224,7 @@ func probe(t *testing.T, s *process.Server) func() (failed, asked int) {
 		for traffic.Wait(ctx, 100*time.Millisecond) {
 			for _, url := range []string{s.URL + "/healthz", s.Admin + "/metrics"} {
 				asked++
-				resp, err := client.Get(url) //nolint:noctx // a probe is short
+				resp, err := client.Get(url)
 				if err != nil {
 					failed++
 					continue

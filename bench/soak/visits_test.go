@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -146,7 +147,7 @@ func (v *visits) ask(ctx context.Context, w wish, how manner) (fault string) {
 func read(ctx context.Context, body io.Reader, how manner) ([]byte, error) {
 	var all bytes.Buffer
 	for step := 0; how == sluggish && step < 30; step++ {
-		if _, err := io.CopyN(&all, body, 700); err == io.EOF { //nolint:errorlint // CopyN gives it as it is
+		if _, err := io.CopyN(&all, body, 700); errors.Is(err, io.EOF) {
 			return all.Bytes(), nil
 		} else if err != nil {
 			return nil, err

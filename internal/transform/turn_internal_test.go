@@ -53,7 +53,7 @@ func crewOf(t *testing.T, c Config, budget int64) *Service {
 }
 
 // start is how work of a second begins that is not a picture's.
-func start(s *Service, ctx context.Context, bytes int64, work func(context.Context, *turn)) (*turn, error) {
+func start(ctx context.Context, s *Service, bytes int64, work func(context.Context, *turn)) (*turn, error) {
 	if err := s.tooHeavy(bytes); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func start(s *Service, ctx context.Context, bytes int64, work func(context.Conte
 func hold(t *testing.T, s *Service, bytes int64) (release func()) {
 	t.Helper()
 	let := make(chan struct{})
-	w, err := start(s, t.Context(), bytes, func(context.Context, *turn) { <-let })
+	w, err := start(t.Context(), s, bytes, func(context.Context, *turn) { <-let })
 	if err != nil {
 		t.Errorf("begin with %d bytes: %v", bytes, err)
 		return func() {}
@@ -94,7 +94,7 @@ func TestTurns(t *testing.T) {
 		c.QueueWait = 0
 		s := crewOf(t, c, 100)
 		for range 200 {
-			w, err := start(s, t.Context(), 10, nothing)
+			w, err := start(t.Context(), s, 10, nothing)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestTurns(t *testing.T) {
 		s := crewOf(t, c, 100)
 		release := hold(t, s, 1)
 		began := time.Now()
-		_, err := start(s, t.Context(), 1, nothing)
+		_, err := start(t.Context(), s, 1, nothing)
 		wantCode(t, err, media.CodeOverloaded)
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("refused after %s", waited)
@@ -119,7 +119,7 @@ func TestTurns(t *testing.T) {
 	}))
 	t.Run("a job larger than the whole budget is refused at once", inBubble(func(t *testing.T) {
 		s := crew(t, 4, 100, 10)
-		_, err := start(s, t.Context(), 101, nothing)
+		_, err := start(t.Context(), s, 101, nothing)
 		wantCode(t, err, media.CodeMemory)
 	}))
 	t.Run("slots bound how many run, however many workers there are", inBubble(func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestTurns(t *testing.T) {
 		held := make(chan int64, 50)
 		for range 50 {
 			go func() {
-				w, err := start(s, t.Context(), 30, func(context.Context, *turn) {
+				w, err := start(t.Context(), s, 30, func(context.Context, *turn) {
 					held <- s.crews.gate.Stats().Held
 					time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's clock, not the machine's
 				})
@@ -196,7 +196,7 @@ func TestTurns(t *testing.T) {
 		waiting := make(chan func())
 		go func() { waiting <- hold(t, s, 1) }()
 		synctest.Wait()
-		_, err := start(s, t.Context(), 1, nothing)
+		_, err := start(t.Context(), s, 1, nothing)
 		wantCode(t, err, media.CodeOverloaded)
 		first()
 		(<-waiting)()
@@ -209,7 +209,7 @@ func TestTurns(t *testing.T) {
 			first := hold(t, s, 60)
 			ctx, cancel := context.WithCancel(t.Context())
 			gone := make(chan error)
-			go func() { _, err := start(s, ctx, 90, nothing); gone <- err }()
+			go func() { _, err := start(ctx, s, 90, nothing); gone <- err }()
 			synctest.Wait()
 			small := make(chan func())
 			go func() { small <- hold(t, s, 10) }()
@@ -233,7 +233,7 @@ func TestTurns(t *testing.T) {
 		s := crew(t, 1, 100, 10)
 		first := hold(t, s, 1)
 		began := time.Now()
-		_, err := start(s, t.Context(), 1, nothing)
+		_, err := start(t.Context(), s, 1, nothing)
 		wantCode(t, err, media.CodeOverloaded)
 		if waited := time.Since(began); waited != minute {
 			t.Errorf("waited for %s, want %s", waited, minute)
@@ -246,7 +246,7 @@ func TestTurns(t *testing.T) {
 	t.Run("a panic ends its own turn only", inBubble(func(t *testing.T) {
 		s := crew(t, 1, 100, 10)
 		for range 20 {
-			w, err := start(s, t.Context(), 100, func(context.Context, *turn) { panic("work") })
+			w, err := start(t.Context(), s, 100, func(context.Context, *turn) { panic("work") })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,7 @@ func TestTurns(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- s.Shutdown(t.Context()) }()
 		synctest.Wait()
-		_, err := start(s, t.Context(), 1, nothing)
+		_, err := start(t.Context(), s, 1, nothing)
 		wantCode(t, err, media.CodeOverloaded)
 		first()
 		(<-second)()
@@ -293,7 +293,7 @@ func TestWorkersGrowWithNeedAndShrinkAfterIt(t *testing.T) {
 		s := crewOf(t, c, 100)
 		for range 60 {
 			go func() {
-				if _, err := start(s, t.Context(), 1, func(context.Context, *turn) {
+				if _, err := start(t.Context(), s, 1, func(context.Context, *turn) {
 					time.Sleep(200 * time.Millisecond) //nolint:forbidigo // the bubble's clock, not the machine's
 				}); err != nil {
 					t.Error(err)
@@ -323,7 +323,7 @@ func TestTwoClientsGetTwoWorkers(t *testing.T) {
 		for range 2 {
 			clients.Go(func() {
 				for ctx.Err() == nil {
-					w, err := start(s, t.Context(), 1, func(context.Context, *turn) {
+					w, err := start(t.Context(), s, 1, func(context.Context, *turn) {
 						time.Sleep(20 * time.Millisecond) //nolint:forbidigo // the bubble's clock, not the machine's
 					})
 					if err != nil {

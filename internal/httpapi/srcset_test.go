@@ -173,8 +173,8 @@ func TestSrcsetRefuses(t *testing.T) {
 func TestSrcsetMakesItsPlaceholderOfWhatTheFirstPictureShows(t *testing.T) {
 	for name, c := range map[string]struct{ query, want string }{
 		"a resize looks the same when small":            {"sizes=200x0", "jpeg 200x150, jpeg 32x24"},
-		"so does a cut":                                 {"sizes=200x100&fit=cover&dpr=2", "jpeg 400x200, jpeg 32x16"},
-		"the original is not encoded whole for it":      {"sizes=0x0&fit=cover", "jpeg 400x300, jpeg 32x24"},
+		"so does a cut":                                 {"sizes=200x100&fit=cover&dpr=2", "jpeg 32x16, jpeg 400x200"},
+		"the original is not encoded whole for it":      {"sizes=0x0&fit=cover", "jpeg 32x24, jpeg 400x300"},
 		"what the format does to transparency is there": {"sizes=200x0&format=webp&ssim=0.95", "webp 200x150, webp 32x24"},
 		"a blur is measured in pixels of the result":    {"sizes=200x0&blur=5", "jpeg 200x150, jpeg 200x150"},
 		"so is a sharpening":                            {"sizes=200x0&sharpen=1", "jpeg 200x150, jpeg 200x150"},

@@ -12,15 +12,16 @@ import (
 // Buffers are anonymous mappings, not Go's memory: as that, the collector would
 // let twice as much of them lie about before it looked, and give it back late.
 //
-// Small ones come in powers of two and are kept for the next taker, as mapping
-// costs more than filling them. Large ones grow where they are, count exactly,
-// and go back to the system at once.
+// Small ones come in powers of two; large ones grow where they are and count
+// exactly. A few of both are kept for the next taker, as the system takes longer
+// to find clean pages than a file takes to be read into them.
 const (
 	smallestBits = 12      // one page
 	largestBits  = 18      // of the small ones
 	step         = 1 << 16 // by which large ones grow, at least
-	mostIdle     = 4 << 20 // bytes kept of all small ones together
+	mostIdle     = 4 << 20 // bytes kept of all together
 	hugePage     = 2 << 20
+	ahead        = 512 << 10 // of which the pages of large ones are brought in
 )
 
 // capacity is what a buffer that has to hold n bytes, and grows from old, gets:
@@ -50,38 +51,62 @@ func isSmall(buf []byte) bool { return len(buf) <= 1<<largestBits }
 
 // mappings makes buffers and keeps some.
 type mappings struct {
-	mu   sync.Mutex
-	idle [largestBits + 1][][]byte // by class
-	kept int                       // bytes in idle
+	mu    sync.Mutex
+	small [largestBits + 1][][]byte // by class
+	large [][]byte
+	kept  int // bytes in both
 }
 
-// take gives a buffer of size bytes, zeros or what somebody left in it.
-func (m *mappings) take(size int64) ([]byte, error) {
-	if buf := m.reuse(size); buf != nil {
-		return buf, nil
-	}
-	buf, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		return nil, fmt.Errorf("map spool memory: %w", err)
+// take gives a buffer of size bytes, zeros or what somebody left in it, and how
+// much of it has its pages already.
+func (m *mappings) take(size int64) (buf []byte, present int64, err error) {
+	if buf, present = m.reuse(size); buf == nil {
+		buf, err = unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		if err != nil {
+			return nil, 0, fmt.Errorf("map spool memory: %w", err)
+		}
 	}
 	if len(buf) >= hugePage {
 		useHugePages(buf)
 	}
-	return buf, nil
+	return buf, present, nil
 }
 
-func (m *mappings) reuse(size int64) []byte {
-	if size > 1<<largestBits || size != 1<<classOf(size) {
-		return nil
+func (m *mappings) reuse(size int64) (buf []byte, present int64) {
+	if size > 1<<largestBits {
+		return m.reuseLarge(size)
+	}
+	if size != 1<<classOf(size) {
+		return nil, 0
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.idle[classOf(size)]
-	if len(list) == 0 {
+	return m.pop(&m.small[classOf(size)]), size
+}
+
+// reuseLarge makes the size of the last one that was given back fit.
+func (m *mappings) reuseLarge(size int64) (resized []byte, present int64) {
+	m.mu.Lock()
+	buf := m.pop(&m.large)
+	m.mu.Unlock()
+	if buf == nil {
+		return nil, 0
+	}
+	if resized = resize(buf, size); resized == nil {
+		_ = unix.Munmap(buf)
+	}
+	return resized, min(int64(len(buf)), size)
+}
+
+// pop takes the last of a list of ours. The caller holds mu.
+func (m *mappings) pop(list *[][]byte) []byte {
+	last := len(*list) - 1
+	if last < 0 {
 		return nil
 	}
-	buf := list[len(list)-1]
-	m.idle[classOf(size)] = list[:len(list)-1]
+	buf := (*list)[last]
+	(*list)[last] = nil
+	*list = (*list)[:last]
 	m.kept -= len(buf)
 	return buf
 }
@@ -96,16 +121,19 @@ func (m *mappings) give(buf []byte) {
 }
 
 func (m *mappings) keep(buf []byte) bool {
-	size := int64(len(buf))
-	if !isSmall(buf) || size != 1<<classOf(size) {
-		return false
+	list, size := &m.large, int64(len(buf))
+	if isSmall(buf) {
+		if size != 1<<classOf(size) {
+			return false
+		}
+		list = &m.small[classOf(size)]
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept+len(buf) > mostIdle {
 		return false
 	}
-	m.idle[classOf(size)] = append(m.idle[classOf(size)], buf)
+	*list = append(*list, buf)
 	m.kept += len(buf)
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"testing/iotest"
 
 	"github.com/spillway-media/spillway/internal/spool"
 )
@@ -103,6 +104,61 @@ func TestSpoolsLieOutsideTheHeap(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.TotalAlloc - before.TotalAlloc); grown > 4<<20 {
 		t.Errorf("32 MiB in a spool took %d bytes of the heap", grown)
+	}
+}
+
+// Buffers go from one spool to the next, whose content is its own whatever the
+// sizes are.
+func TestBuffersOfAnotherSizeAreReused(t *testing.T) {
+	pool := newPool(t, spool.Config{})
+	for i, size := range []int{1 << 20, 3 << 20, 300_000, 2 << 20, 2<<20 + 1, 10, 1 << 20} {
+		for _, expected := range []int{size, 0} {
+			s := pool.New(0)
+			s.Expect(int64(expected))
+			want := randomBytes(size, uint64(i))
+			if n, err := io.Copy(s, bytes.NewReader(want)); n != int64(size) || err != nil {
+				t.Fatal(n, err)
+			}
+			if err := s.Finish(nil); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Bytes(); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d of %d bytes, %v", len(got), size, err)
+			}
+			s.Release()
+		}
+	}
+	if got := pool.Stats(); got != (spool.Stats{}) {
+		t.Errorf("stats = %+v", got)
+	}
+}
+
+func TestCopiesIntoASpoolEndAsTheirSourceDoes(t *testing.T) {
+	broken := errors.New("the line is cut")
+	for name, tt := range map[string]struct {
+		in    io.Reader
+		limit int64
+		n     int64
+		want  error
+	}{
+		"an end":              {in: bytes.NewReader(make([]byte, 200_000)), n: 200_000},
+		"bytes with the end":  {in: iotest.DataErrReader(bytes.NewReader(make([]byte, 200_000))), n: 200_000},
+		"a byte at a time":    {in: iotest.OneByteReader(bytes.NewReader(make([]byte, 5000))), n: 5000},
+		"a fault":             {in: io.MultiReader(bytes.NewReader(make([]byte, 100)), iotest.ErrReader(broken)), n: 100, want: broken},
+		"more than its limit": {in: bytes.NewReader(make([]byte, 200_000)), limit: 100, want: spool.ErrTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newPool(t, spool.Config{}).New(tt.limit)
+			defer s.Release()
+			// Without a WriterTo in the way.
+			n, err := io.Copy(s, struct{ io.Reader }{tt.in})
+			if n != tt.n || !errors.Is(err, tt.want) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+			if s.Size() != tt.n {
+				t.Errorf("the spool has %d bytes", s.Size())
+			}
+		})
 	}
 }
 

@@ -149,17 +149,18 @@ func (p *Pool) sizeFor(n, old int64) (size int64, ok bool) {
 	return capacity(n, old, p.cfg.MemoryEach), true
 }
 
-// takeBuffer gives a buffer of size bytes, or nil when there is no room.
-func (p *Pool) takeBuffer(size int64) []byte {
+// takeBuffer gives a buffer of size bytes and how much of it has its pages, or
+// nil when there is no room.
+func (p *Pool) takeBuffer(size int64) (buf []byte, present int64) {
 	if !p.reserveMemory(size) {
-		return nil
+		return nil, 0
 	}
-	buf, err := p.buffers.take(size)
+	buf, present, err := p.buffers.take(size)
 	if err != nil { // a limit of the system's, which the disk may not have
 		p.unreserveMemory(size)
-		return nil
+		return nil, 0
 	}
-	return buf
+	return buf, present
 }
 
 // returnBuffer gives back what takeBuffer gave; nil is nothing.

@@ -22,6 +22,7 @@ type Spool struct {
 	failed   error // the first write that went wrong; guarded by writing
 	expected int64 // bytes in all, as far as known; guarded by writing
 	disk     int64 // bytes reserved on disk; guarded by writing, read by free
+	present  int64 // how much of buf has its pages; guarded by writing
 
 	// buf, file and size are changed by the holder of writing while it also
 	// holds mu, so either lock is enough to read them. buf beyond size
@@ -68,6 +69,28 @@ func (s *Spool) Write(p []byte) (int, error) {
 		return 0, s.failed
 	}
 	return len(p), nil
+}
+
+// ReadFrom appends what r gives until its end, a chunk at a time. It holds up
+// nobody while it waits for r. It implements io.ReaderFrom for io.Copy.
+func (s *Spool) ReadFrom(r io.Reader) (n int64, err error) {
+	chunk := s.pool.chunk.Get().(*[chunkSize]byte)
+	defer s.pool.chunk.Put(chunk)
+	for {
+		got, err := r.Read(chunk[:])
+		if got > 0 {
+			if _, err := s.Write(chunk[:got]); err != nil {
+				return n, err
+			}
+			n += int64(got)
+		}
+		if err == io.EOF { //nolint:errorlint // as io.Copy: a wrapped end is a fault
+			return n, nil
+		}
+		if err != nil {
+			return n, err //nolint:wrapcheck // it is for the caller, as of io.Copy
+		}
+	}
 }
 
 func (s *Spool) write(p []byte) error {

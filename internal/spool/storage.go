@@ -42,12 +42,13 @@ func (s *Spool) enlarge(n int64) bool {
 	if s.resize(size) {
 		return true
 	}
-	buf := s.pool.takeBuffer(size)
+	buf, present := s.pool.takeBuffer(size)
 	if buf == nil {
 		return false
 	}
 	copy(buf, s.buf[:s.size])
 	s.swap(buf, nil)
+	s.present = present
 	return true
 }
 
@@ -103,13 +104,22 @@ func (s *Spool) swap(buf []byte, file *os.File) {
 // so that size, buf and file stand still.
 func (s *Spool) store(p []byte) error {
 	if s.file == nil {
-		if !isSmall(s.buf) {
-			populate(s.buf, s.size, s.size+int64(len(p)))
-		}
+		s.bringIn(s.size + int64(len(p)))
 		copy(s.buf[s.size:], p)
 		return nil
 	}
 	return s.writeFile(s.file, p, s.size)
+}
+
+// bringIn sees to the pages of a large buffer up to end, and of some more at
+// once, where the buffer has them.
+func (s *Spool) bringIn(end int64) {
+	if isSmall(s.buf) || end <= s.present {
+		return
+	}
+	to := min(max(end, s.size+ahead), int64(len(s.buf)))
+	populate(s.buf, s.size, to)
+	s.present = to
 }
 
 // writeFile reserves disk before it writes. What was reserved for a write

@@ -194,3 +194,29 @@ func TestAnOriginInTroubleIsLeftAloneForAMoment(t *testing.T) {
 		b.wantAsked(asked{Conditional: 1})
 	})
 }
+
+func TestChangedCountsWhatIsNotWhatItWas(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, etag string
+		change     func(*page)
+		want       uint64
+	}{
+		"another version at an origin":   {source.KindHTTP, `"1"`, func(p *page) { p.etag, p.data = `"2"`, "other" }, 1},
+		"another version of a file":      {source.KindFile, `"1"`, func(p *page) { p.etag, p.data = `"2"`, "other" }, 1},
+		"the same version":               {source.KindHTTP, `"1"`, func(*page) {}, 0},
+		"what has no version to compare": {source.KindHTTP, "", func(p *page) { p.data = "other" }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := page{kind: c.kind, etag: c.etag, life: says(), data: "bytes"}
+				b := newBench(t, newOrigin(map[string]page{"a": p}), setup{cfg: originals.Config{Memory: 1 << 20}})
+				b.wantBytes(b.get("a"), "bytes")
+				b.origin.change("a", c.change)
+				b.get("a")
+				if got := b.store.Stats().Changed; got != c.want {
+					t.Errorf("%d changed, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}

@@ -32,6 +32,7 @@ func (s *Store) look(ref string, base *edition) (*Original, error) {
 	defer s.drop(base)
 	s.counts.Revalidated++
 	if err == nil && !object.Unchanged {
+		s.counts.Changed++
 		return s.handle(s.seen(base.of, object, cancel, sent), ref, false, now), nil
 	}
 	s.fetches--

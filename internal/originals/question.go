@@ -89,6 +89,9 @@ func (s *Store) resolve(q *question, object *source.Object, err error, sent, now
 		s.counts.Revalidated++
 	}
 	if err == nil && !object.Unchanged {
+		if q.base != nil && !sameVersion(q.base.meta, object.Meta) {
+			s.counts.Changed++
+		}
 		q.answer = s.publish(q.of, object, q.cancel, sent, !q.forgotten)
 		s.hold(q.answer)
 		return

@@ -8,8 +8,8 @@ type Stats struct {
 	// Joined waited for one that somebody else had asked.
 	Opens, Fresh, Joined uint64
 	// Revalidated counts questions about what was known already, Unchanged
-	// those whose answer was that it is still good, and Changed the fetches
-	// that met another version than the one remembered.
+	// those whose answer was that it is still good, and Changed those and the
+	// fetches that met something else than what was remembered.
 	Revalidated, Unchanged, Changed uint64
 	// Stale counts uses beyond freshness, Behind the questions asked in the
 	// background for it.

@@ -52,6 +52,7 @@ func (s *Server) answerInfo(x *exchange) error {
 	h := x.w.Header()
 	setValidators(h, quote(details.ETag), details.LastModified)
 	h.Set("Cache-Control", s.cacheControl(details.Source, expires, details.Stale))
+	h.Set("Cache-Status", cacheStatus(&transform.Result{NotModified: details.NotModified, Stale: details.Stale}))
 	h.Set("Server-Timing", serverTiming(x.timings, false))
 	if details.NotModified {
 		x.w.WriteHeader(http.StatusNotModified)

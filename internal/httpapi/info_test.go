@@ -1,13 +1,19 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/transform"
 )
 
 func infoOf(t *testing.T, b *bench) map[string]any {
@@ -79,4 +85,39 @@ func TestInfo(t *testing.T) {
 	t.Run("a missing source", func(t *testing.T) {
 		wantProblem(t, newBench(t, nil).get("/info?image_url=missing"), 404, "source-not-found")
 	})
+}
+
+// described gives one description, whatever is asked.
+type described struct {
+	httpapi.Transformer
+	details *transform.Details
+}
+
+func (d described) Info(context.Context, string, func(string, time.Time) (string, bool)) (*transform.Details, error) {
+	return d.details, nil
+}
+
+func TestInfoTellsWhereItComesFrom(t *testing.T) {
+	for name, c := range map[string]struct {
+		details     transform.Details
+		age, status string
+	}{
+		"made now":            {transform.Details{}, "public, max-age=86400", "spillway; fwd=miss"},
+		"of a stale original": {transform.Details{Stale: true}, "public, max-age=60", "spillway; fwd=stale"},
+		"what the client has": {transform.Details{NotModified: true}, "public, max-age=86400", "spillway; hit"},
+		"and may be old":      {transform.Details{NotModified: true, Stale: true}, "public, max-age=60", "spillway; hit; detail=stale"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.details.Source.MaxAge = -1
+			c.details.Summary = transform.Summary{Thumb: make([]byte, 4), Width: 1, Height: 1}
+			server, err := httpapi.New(httpapi.DefaultConfig(), described{details: &c.details}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := ask(server.Public(), http.MethodGet, "/info?image_url=a.jpg").Header
+			if h.Get("Cache-Control") != c.age || h.Get("Cache-Status") != c.status {
+				t.Errorf("got %q and %q", h.Get("Cache-Control"), h.Get("Cache-Status"))
+			}
+		})
+	}
 }

@@ -15,8 +15,17 @@ import (
 const longestText = 512
 
 // secrets are the parts of a URL that may open doors: its query, where
-// signatures stand, and a user with a password.
-var secrets = regexp.MustCompile(`\?[^\s"'<>]*|//[^\s/@"']*@`)
+// signatures stand, and a user with a password. Between quotes a query goes on
+// to the closing one, since it may be decoded and hold anything.
+var (
+	secrets       = regexp.MustCompile(`\?[^\s"'<>]*|//[^\s/@"']*@`)
+	quotedSecrets = regexp.MustCompile(`("(?:\\.|[^"\\?])*)\?(?:\\.|[^"\\])*`)
+)
+
+// withoutSecrets is what a log may show of an error.
+func withoutSecrets(text string) string {
+	return secrets.ReplaceAllString(quotedSecrets.ReplaceAllString(text, "$1…"), "…")
+}
 
 // logAccess writes the one line of a request. The query is never in it.
 func (s *Server) logAccess(x *exchange, took time.Duration) {
@@ -73,7 +82,7 @@ func (x *exchange) facts() []slog.Attr {
 		attrs = append(attrs, slog.String("code", string(x.code)))
 	}
 	if x.err != nil {
-		attrs = append(attrs, slog.String("error", shorten(secrets.ReplaceAllString(x.err.Error(), "…"))))
+		attrs = append(attrs, slog.String("error", shorten(withoutSecrets(x.err.Error()))))
 	}
 	if id := trace.SpanContextFromContext(x.r.Context()).TraceID(); id.IsValid() {
 		attrs = append(attrs, slog.String("trace_id", id.String()))

@@ -79,3 +79,18 @@ func FuzzDisposition(f *testing.F) {
 		}
 	})
 }
+
+func TestLogsShowNoSecretsOfURLs(t *testing.T) {
+	for text, want := range map[string]string{
+		`quality: "101" is not a whole number from 1 to 100.`:     `quality: "101" is not a whole number from 1 to 100.`,
+		`Get "https://h/a.jpg?token=x": dial tcp: refused`:        `Get "https://h/a.jpg…": dial tcp: refused`,
+		`image_url: "https://h/a?t=x y'z<\"s\\" holds \x01 at 9.`: `image_url: "https://h/a…" holds \x01 at 9.`,
+		`open https://user:pw@h/a?t=x: no`:                        `open https:…h/a… no`,
+		`"a" and "b?c", then "d?e" and "f"`:                       `"a" and "b…", then "d…" and "f"`,
+		`cut off "https://h/a?token=x y`:                          `cut off "https://h/a…`,
+	} {
+		if got := withoutSecrets(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}

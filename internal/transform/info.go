@@ -30,6 +30,7 @@ type Details struct {
 func (s *Service) Info(ctx context.Context, ref string, fresh func(key string, modified time.Time) (string, bool)) (d *Details, err error) {
 	for range tries {
 		if d, err = s.info(ctx, ref, fresh); !changed(err) {
+			s.slow(ctx, err)
 			return d, err
 		}
 	}

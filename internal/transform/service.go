@@ -31,6 +31,7 @@ type Service struct {
 	batches   batches
 	counts    counts
 	reduced   atomic.Uint64
+	brake     *brake
 	purges    atomic.Uint64 // how many there were; see Purge
 
 	closing atomic.Bool // no new work
@@ -56,6 +57,7 @@ func New(cfg Config, engine Engine, sources source.Opener, spools *spool.Pool, s
 		shelf:   newShelf(cfg.CacheMemory, stores.Results, log),
 		flights: flights{byKey: make(map[string]*flight), all: make(map[*flight]struct{})},
 		batches: batches{open: make(map[string]*batch)},
+		brake:   newBrake(cfg.Jobs, time.Now()),
 	}
 	var err error
 	if s.crews, err = newCrews(cfg, s.perform); err != nil {
@@ -80,6 +82,7 @@ const tries = 3
 func (s *Service) Do(ctx context.Context, job Job) (res *Result, err error) {
 	for range tries {
 		if res, err = s.do(ctx, job); !changed(err) {
+			s.slow(ctx, err)
 			return res, err
 		}
 	}
@@ -198,6 +201,7 @@ func (s *Service) headers(ctx context.Context, job Job, src *originals.Original,
 func (s *Service) DoAll(ctx context.Context, jobs []Job) (results []*Result, err error) {
 	for range tries {
 		if results, err = s.doAll(ctx, jobs); !changed(err) {
+			s.slow(ctx, err)
 			return results, err
 		}
 	}

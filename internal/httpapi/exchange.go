@@ -24,6 +24,7 @@ type exchange struct {
 	began time.Time
 	span  trace.Span
 
+	expires time.Time    // when the signed URL ends; zero is never
 	host    string       // of the source
 	format  media.Format // written
 	timings transform.Timings

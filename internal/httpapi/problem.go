@@ -53,7 +53,7 @@ func (s *Server) writeProblem(x *exchange, err error) {
 		h.Del(name)
 	}
 	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", s.errorCacheControl(p.Code))
+	h.Set("Cache-Control", s.errorCacheControl(p.Code, x.expires))
 	if wait := s.retryAfter(err, p.Status); wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(spread(ceilSeconds(wait))))
 	}
@@ -83,11 +83,17 @@ func spread(seconds int) int {
 	return seconds + rand.IntN(max(seconds/2, 1)+1) //nolint:gosec // nobody gains by guessing it
 }
 
-func (s *Server) errorCacheControl(code media.Code) string {
-	if s.cfg.ErrorMaxAge > 0 && verdicts[code].lasting {
-		return "public, max-age=" + strconv.Itoa(ceilSeconds(s.cfg.ErrorMaxAge))
+// errorCacheControl lets lasting faults be kept for a while, though not beyond
+// the end of a signed URL either: the same URL has another answer then.
+func (s *Server) errorCacheControl(code media.Code, expires time.Time) string {
+	age := s.cfg.ErrorMaxAge
+	if !expires.IsZero() {
+		age = min(age, expires.Sub(s.cfg.Now()).Truncate(time.Second))
 	}
-	return "no-store"
+	if age <= 0 || !verdicts[code].lasting {
+		return "no-store"
+	}
+	return "public, max-age=" + strconv.Itoa(ceilSeconds(age))
 }
 
 // writeDocument sends a small body whole; HEAD gets its headers only.

@@ -180,6 +180,22 @@ func TestSignedServer(t *testing.T) {
 			t.Error(body(t, res))
 		}
 	})
+	t.Run("no fault is kept beyond the end of its url", func(t *testing.T) {
+		b := newBench(t, func(s *settings) {
+			signed(s)
+			s.http.ErrorMaxAge, s.http.Now = time.Hour, func() time.Time { return now }
+		})
+		for after, want := range map[int64]string{90: "public, max-age=90", 7200: "public, max-age=3600"} {
+			for _, route := range []string{"/resize?sizes=9x0&", "/srcset?sizes=9x0&", "/info?"} {
+				url := httpapi.SignURL(testKey, route+"image_url=missing&expires="+strconv.FormatInt(now.Unix()+after, 10))
+				res := b.get(url)
+				wantProblem(t, res, 404, "source-not-found")
+				if got := res.Header.Get("Cache-Control"); got != want {
+					t.Errorf("%s may be kept by %q, want %q", route, got, want)
+				}
+			}
+		}
+	})
 	t.Run("neither log nor answer shows a signature", func(t *testing.T) {
 		b := newBench(t, signed)
 		b.source.err = media.Wrap(media.CodeSourceFailed, errors.New(`Get "https://user:pw@h/p?token=hunter2": refused`), "The source failed.")

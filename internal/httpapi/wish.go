@@ -230,6 +230,7 @@ func (s *Server) readQuery(x *exchange) (url.Values, time.Time, error) {
 	if len(s.cfg.Keys) == 0 {
 		expires = time.Time{} // anybody could have written it
 	}
+	x.expires = expires
 	return values, expires, err
 }
 

@@ -41,9 +41,12 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	if err != nil {
 		return media.Info{}, err
 	}
-	info, err := readHeader(ctx, src, format, 1, limits)
+	info, err := readHeader(ctx, src, format, scaleOfHeader(format, findings), findings.Frames, limits)
 	if err == nil && format.IsVector() {
 		info, err = withExactSize(ctx, src, info, limits)
+	}
+	if format == media.WebP {
+		info.Width, info.Height = findings.Width, findings.Height
 	}
 	if ctx.Err() == nil && format == media.SVG && sizeless(findings, info, err) {
 		return media.Info{}, media.Wrap(media.CodeDecodeFailed, err,
@@ -53,6 +56,16 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 		return media.Info{}, err
 	}
 	return findings.Complete(info), nil
+}
+
+// scaleOfHeader is 1 but for WebP, of which libvips clears a whole canvas, more
+// than all else that a probe does, before it knows that nobody wants pixels. It
+// is asked for one that is a pixel wide or high.
+func scaleOfHeader(format media.Format, found media.Findings) float64 {
+	if format != media.WebP {
+		return 1
+	}
+	return 1 / float64(max(min(found.Width, found.Height), 1))
 }
 
 // sizeless tells of a drawing that libvips gives up on for its size, or takes
@@ -74,13 +87,14 @@ func withExactSize(ctx context.Context, src []byte, info media.Info, limits medi
 	if scale <= 1 {
 		return info, nil
 	}
-	large, err := readHeader(ctx, src, info.Format, scale, limits)
+	large, err := readHeader(ctx, src, info.Format, scale, 1, limits)
 	info.NaturalWidth, info.NaturalHeight = float64(large.Width)/scale, float64(large.Height)/scale
 	return info, err
 }
 
-// readHeader gives what the decoder knows; scale is 1 but for vectors.
-func readHeader(ctx context.Context, src []byte, format media.Format, scale float64, limits media.Limits) (media.Info, error) {
+// readHeader gives what the decoder knows of a source of so many frames, and
+// the size that it has at a scale.
+func readHeader(ctx context.Context, src []byte, format media.Format, scale float64, frames int, limits media.Limits) (media.Info, error) {
 	if format == media.BMP {
 		return probeBMP(src)
 	}
@@ -91,7 +105,7 @@ func readHeader(ctx context.Context, src []byte, format media.Format, scale floa
 		return media.Info{}, err
 	}
 	var header C.SpwInfo
-	delays := make([]C.int, mostDelaysOf(format))
+	delays := make([]C.int, min(frames, mostDelays))
 	stage := r.call(ctx, func() C.int {
 		return C.spw_probe(&r.job, bytesOf(src), C.size_t(len(src)), &header, unsafe.SliceData(delays), C.int(len(delays)))
 	})
@@ -117,13 +131,6 @@ func pngDepth(src []byte) int {
 		return 8
 	}
 	return int(src[depth])
-}
-
-func mostDelaysOf(format media.Format) int {
-	if format == media.GIF || format == media.WebP {
-		return mostDelays
-	}
-	return 0
 }
 
 // infoOf turns what libvips tells into what it means.

@@ -121,8 +121,8 @@ func (r cacheReport) show(w io.Writer) error {
 // cachePurge removes.
 type cachePurge struct {
 	cacheFolders
-	All    bool   `name:"all" xor:"what" required:"" help:"Remove everything."`
-	Source string `name:"source" xor:"what" required:"" placeholder:"REF" help:"Remove one original and all that was made of it, named as requests name it: the value of image_url, or what follows /assets/."`
+	All    bool   `name:"all" xor:"what" help:"Remove everything."`
+	Source string `name:"source" xor:"what" placeholder:"REF" help:"Remove one original and all that was made of it, named as requests name it: the value of image_url, or what follows /assets/."`
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
@@ -139,7 +139,7 @@ func (c *cachePurge) Run(s *session) error {
 		group = cache.Group(c.Source)
 	}
 	if group == "" && !c.All {
-		return usagef("--source: an empty name is no original; --all removes everything")
+		return usagef("give --all, or --source=REF with the name of an original")
 	}
 	kinds, err := c.kinds()
 	if err != nil {

@@ -141,3 +141,10 @@ func TestCachePurgeHasToBeToldWhat(t *testing.T) {
 		})
 	}
 }
+
+func TestCachePurgeDoesNotAskForBothOfItsFlags(t *testing.T) {
+	_, stdout, _ := command(t, "cache", "purge", "--help")
+	if !strings.HasPrefix(stdout, "Usage: spillway cache purge [flags]\n") {
+		t.Errorf("the help begins %.80q", stdout)
+	}
+}

@@ -84,7 +84,7 @@ func (s *Spool) ReadFrom(r io.Reader) (n int64, err error) {
 			}
 			n += int64(got)
 		}
-		if err == io.EOF { //nolint:errorlint // as io.Copy: a wrapped end is a fault
+		if err == io.EOF {
 			return n, nil
 		}
 		if err != nil {

@@ -32,7 +32,7 @@ type Config struct {
 	// Dir is where bytes go that do not stay in memory (os.TempDir). It
 	// must exist. The files have no name, so a crash leaves nothing behind.
 	Dir string
-	// MemoryEach is how much of one spool stays in memory (4 MiB); below
+	// MemoryEach is how much of one spool stays in memory (8 MiB); below
 	// 4 KiB everything goes to disk.
 	MemoryEach int64
 	// MemoryAll bounds the memory of all spools together (96 MiB). It lies
@@ -62,7 +62,7 @@ func (c Config) withDefaults() Config {
 		c.Dir = os.TempDir()
 	}
 	if c.MemoryEach == 0 {
-		c.MemoryEach = 4 << 20
+		c.MemoryEach = 8 << 20
 	}
 	if c.MemoryAll == 0 {
 		c.MemoryAll = 96 << 20

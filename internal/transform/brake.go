@@ -17,10 +17,10 @@ import (
 type brake struct {
 	rate float64 // refusals a second that go out at once, and as many as a start
 
-	mu    sync.Mutex
-	left  float64
-	at    time.Time
-	held  int
+	mu   sync.Mutex
+	left float64
+	at   time.Time
+	held int
 }
 
 const (

@@ -29,7 +29,7 @@ func TestMemoryIsCountedExactlyOnceASpoolIsFinished(t *testing.T) {
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool := newPool(t, spool.Config{})
+			pool := newPool(t, spool.Config{MemoryEach: 4 << 20})
 			s := pool.New(0)
 			defer s.Release()
 			s.Expect(tt.expect)

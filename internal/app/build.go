@@ -55,7 +55,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 		log.Warn("nothing to serve", "reason", "neither source-root nor allow-source is set")
 	}
 	facts := machine.Seen()
-	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory))
+	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory)+int64(cfg.SpoolMemory))
 	spareProcessors(facts.Cores(), transformConfig(cfg, facts).Jobs)
 	sources, err := source.New(ctx, sourceConfig(cfg), log)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 const minHeap = 128 << 20
 
 // limitHeap tells the collector how much of a limited container is Go's to
-// use: nine tenths of the memory less what decoded pixels may take, which lie
-// outside its sight. It leaves GOMEMLIMIT alone, and machines whose memory is
-// shared with others in ways a limit would not help.
-func limitHeap(facts machine.Facts, pixels int64) {
+// use: nine tenths of the memory less what lies outside its sight, which is what
+// decoded pixels and spools may take. It leaves GOMEMLIMIT alone, and machines
+// whose memory is shared with others in ways a limit would not help.
+func limitHeap(facts machine.Facts, outside int64) {
 	if !facts.MemoryLimited || debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		return
 	}
-	debug.SetMemoryLimit(heapLimit(facts.Memory, pixels))
+	debug.SetMemoryLimit(heapLimit(facts.Memory, outside))
 }
 
-func heapLimit(memory, pixels int64) int64 {
-	return max(memory/10*9-pixels, minHeap)
+func heapLimit(memory, outside int64) int64 {
+	return max(memory/10*9-outside, minHeap)
 }

@@ -11,15 +11,15 @@ import (
 func TestHeapLimit(t *testing.T) {
 	const gibibyte = 1 << 30
 	tests := []struct {
-		name                 string
-		memory, pixels, want int64
+		name                  string
+		memory, outside, want int64
 	}{
-		{"pixels are not Go's", 10 * gibibyte, 4 * gibibyte, 5 * gibibyte},
+		{"pixels and spools are not Go's", 10 * gibibyte, 4 * gibibyte, 5 * gibibyte},
 		{"a budget of everything leaves a least heap", gibibyte, gibibyte, minHeap},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := heapLimit(test.memory, test.pixels); got != test.want {
+			if got := heapLimit(test.memory, test.outside); got != test.want {
 				t.Errorf("limit = %d, want %d", got, test.want)
 			}
 		})

@@ -15,11 +15,15 @@ type encoding struct {
 	// eased is the effort of a server that has more to do than it can: where
 	// it stands below usual, it saves much of the time for few more bytes.
 	eased int
-	// cost is nanoseconds of CPU a pixel by effort, for encoders that cannot
-	// be stopped once they have begun; lossless is how many times more one
-	// without loss takes. Measured with libheif 1.15, aom 3.6 and libjxl 0.7
-	// on one core of 2026, and rounded up.
-	cost     []int
+	// typical is nanoseconds of CPU a pixel by effort, as a photograph takes;
+	// exact is that without loss, where the format knows both. They are what
+	// Plan.Cost is made of.
+	typical, exact []int
+	// most is the same for encoders that cannot be stopped once they have
+	// begun, rounded up to what any picture takes; without loss it is lossless
+	// times as much. Measured with libheif 1.15, aom 3.6 and libjxl 0.7 on one
+	// core of 2026.
+	most     []int
 	lossless int
 }
 
@@ -29,20 +33,34 @@ type encoding struct {
 const unstoppable = 7500 * time.Millisecond
 
 var encodings = map[Format]encoding{
-	JPEG: {quality: 80, low: 0, usual: 1, eased: 1, high: 1},
-	WebP: {quality: 80, low: 0, usual: 4, eased: 2, high: 6},
+	JPEG: {quality: 80, low: 0, usual: 1, eased: 1, high: 1, typical: []int{3, 6}},
+	WebP: {
+		quality: 80, low: 0, usual: 4, eased: 2, high: 6,
+		typical: []int{20, 25, 28, 60, 72, 85, 130},
+		exact:   []int{135, 300, 350, 450, 570, 600, 620},
+	},
 	AVIF: {
 		quality: 50, low: 0, usual: 1, eased: 0, high: 9,
-		cost: []int{100, 150, 230, 410, 1300, 1600, 3800, 6300, 6800, 12000}, lossless: 2,
+		typical: []int{60, 100, 160, 290, 950, 1300, 2600, 4200, 4600, 9500},
+		exact:   []int{280, 460, 740, 1300, 4200, 5000, 12000, 20000, 21000, 38000},
+		most:    []int{100, 150, 230, 410, 1300, 1600, 3800, 6300, 6800, 12000}, lossless: 4,
 	},
 	JXL: {
 		quality: 75, low: 1, usual: 4, eased: 4, high: 9,
-		cost: []int{0, 280, 280, 280, 280, 280, 280, 280, 1600, 2400}, lossless: 6,
+		typical: []int{0, 80, 60, 60, 75, 90, 160, 180, 1300, 2150},
+		exact:   []int{0, 350, 400, 500, 720, 800, 900, 1000, 4000, 8000},
+		most:    []int{0, 280, 280, 280, 280, 280, 280, 280, 1600, 2400}, lossless: 6,
 	},
-	PNG:  {quality: 100, low: 1, usual: 6, eased: 3, high: 9},
-	GIF:  {quality: 100, low: 1, usual: 7, eased: 3, high: 10},
-	TIFF: {quality: 100},
-	Raw:  {quality: 100},
+	PNG: {
+		quality: 100, low: 1, usual: 6, eased: 3, high: 9,
+		typical: []int{0, 65, 70, 100, 140, 190, 390, 550, 1100, 1300},
+	},
+	GIF: {
+		quality: 100, low: 1, usual: 7, eased: 3, high: 10,
+		typical: []int{0, 230, 230, 260, 400, 520, 650, 1000, 1100, 1200, 1200},
+	},
+	TIFF: {quality: 100, typical: []int{280}},
+	Raw:  {quality: 100, typical: []int{0}},
 }
 
 // streamedJPEG is the size above which a JPEG gets fixed Huffman tables by
@@ -93,7 +111,7 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 // Step is the CPU time a pixel of a frame takes in the longest step of the
 // encoder that nothing can stop: between two lines, two calls of its progress
 // hook, or from its beginning to its end. It is 0 where steps are short however
-// large the picture is. Measured as encoding.cost was.
+// large the picture is. Measured as encoding.most was.
 func (e Encode) Step(alpha bool) time.Duration {
 	switch e.Format {
 	case WebP:
@@ -102,7 +120,11 @@ func (e Encode) Step(alpha bool) time.Duration {
 		}
 		return 4
 	case AVIF, JXL:
-		return time.Duration(e.pixelCost(alpha))
+		known := encodings[e.Format]
+		if e.Lossless {
+			return time.Duration(known.most[e.Effort] * known.lossless)
+		}
+		return time.Duration(known.most[e.Effort])
 	case GIF, TIFF:
 		return 230
 	}
@@ -135,14 +157,14 @@ func (e encoding) effort(wish int) int {
 // affordable lowers an effort until a picture of that many pixels is expected
 // to be encoded in time.
 func (e encoding) affordable(effort, pixels int, lossless bool) int {
-	if len(e.cost) == 0 {
+	if len(e.most) == 0 {
 		return effort
 	}
 	factor := 1
 	if lossless {
 		factor = e.lossless
 	}
-	for effort > e.low && time.Duration(e.cost[effort]*factor*pixels) > unstoppable {
+	for effort > e.low && time.Duration(e.most[effort]*factor*pixels) > unstoppable {
 		effort--
 	}
 	return effort

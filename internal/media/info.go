@@ -4,6 +4,9 @@ package media
 // fill it, so it is cheap for every format.
 type Info struct {
 	Format Format
+	// Bytes is the size of the file, which tells how much its pixels hold; 0
+	// where it is not known.
+	Bytes int64
 	// Width and Height are of one frame or page, as stored: before
 	// Orientation is applied. For vectors: natural size in CSS pixels.
 	Width, Height int
@@ -36,6 +39,9 @@ type Info struct {
 	// FilterWork is the cost of an SVG's filters for each rendered pixel, in
 	// simple operations; Examine finds it.
 	FilterWork float64
+	// Lossless is true for a still WebP without loss. False where it is not
+	// known.
+	Lossless bool
 	// Profile is true when an ICC profile is embedded.
 	Profile bool
 	// Progressive is true for progressive JPEG and interlaced PNG or GIF,

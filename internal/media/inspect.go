@@ -10,6 +10,8 @@ type Findings struct {
 	Metadata int64
 	// Subsampled is true when a JPEG's chroma has half the size both ways.
 	Subsampled bool
+	// Lossless is true when a WebP's picture is stored without loss.
+	Lossless bool
 	// FilterWork is the cost of an SVG's filters for each pixel that is
 	// rendered, in simple operations.
 	FilterWork float64
@@ -18,6 +20,7 @@ type Findings struct {
 // Complete gives info with what only the findings know.
 func (f Findings) Complete(info Info) Info {
 	info.Subsampled = info.Subsampled || f.Subsampled
+	info.Lossless = info.Lossless || f.Lossless
 	info.FilterWork = max(info.FilterWork, f.FilterWork)
 	return info
 }

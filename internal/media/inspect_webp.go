@@ -65,6 +65,7 @@ func (f *Findings) webpChunk(kind string, body []byte, limits Limits) (picture b
 			return true, broken(WebP, "its picture data does not begin as such")
 		}
 		bits := binary.LittleEndian.Uint32(body[1:])
+		f.Lossless = true
 		return true, f.seen(int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1, limits)
 	}
 	return false, nil

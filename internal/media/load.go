@@ -135,3 +135,47 @@ func (p *Plan) smart() bool {
 	}
 	return false
 }
+
+// several tells whether outputs are made from one picture that is scaled once
+// for all of them.
+func (p *Plan) several() bool {
+	count := 0
+	for _, output := range p.Outputs {
+		if output.Back == 0 {
+			count++
+		}
+	}
+	return count > 1
+}
+
+// shared is the size of that picture, upright: the largest output's, or twice
+// that where another is nearly as large, and never more than was loaded.
+func (p *Plan) shared() (width, height int) {
+	for _, output := range p.Outputs {
+		width, height = max(width, output.Layout.Width), max(height, output.Layout.Height)
+	}
+	factor := 1
+	for _, output := range p.Outputs {
+		w, h := output.Layout.Width, output.Layout.Height
+		near := 20*w > 11*width || 20*h > 11*height
+		if near && (w != width || h != height) {
+			factor = 2
+		}
+	}
+	loadedWidth, loadedHeight := p.loadedRegion()
+	return min(width*factor, loadedWidth), min(height*factor, loadedHeight)
+}
+
+// loadedRegion is what is loaded of the region that the sizes refer to.
+func (p *Plan) loadedRegion() (width, height int) {
+	w, h := p.region()
+	factor := p.Load.Scale / float64(p.Load.Shrink)
+	return rounded(w * factor), rounded(h * factor)
+}
+
+// keepsSize tells whether an output is as large as what was loaded of it, so
+// that nothing is resized.
+func (p *Plan) keepsSize(output Output) bool {
+	width, height := p.loadedRegion()
+	return output.Layout.Width == width && output.Layout.Height == height && p.Request.Trim == 0
+}

@@ -215,6 +215,7 @@ func TestProbeTellsWhatTheHeaderHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			test.want.Bytes = int64(len(test.src))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

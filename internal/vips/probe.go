@@ -55,6 +55,7 @@ func probe(ctx context.Context, src []byte, limits media.Limits) (media.Info, er
 	if err != nil {
 		return media.Info{}, err
 	}
+	info.Bytes = int64(len(src))
 	return findings.Complete(info), nil
 }
 

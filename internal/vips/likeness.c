@@ -1,19 +1,20 @@
 /* The quality at which a result, once it is decoded, is as like the finished
  * picture as was asked for: from what the picture says itself (loss.c), what
- * came of the last encode, and another one by that.
+ * comes of a few tiles of it, of the whole, and of another encode by that.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "likeness.h"
 
-/* A result this near is taken as it is. */
-#define NEAR 0.001
+/* A result so little below or above is taken as it is. */
+#define BELOW 0.001
+#define ABOVE 0.0018
 
 /* One that is no further below is raised without another look at what comes
  * of it.
  */
-#define FAR 0.004
+#define FAR 0.005
 
 /* Two looks, each an encode of the whole picture, are meant to do, and more
  * are only taken while all have been off by more than POOR.
@@ -21,6 +22,12 @@
 #define MOST_LOOKS 5
 #define MEANT_LOOKS 2
 #define POOR 0.007
+
+/* What is tasted of a picture before it is encoded as a whole, and what stands
+ * for all of it where it is to be a JPEG: a share of its tiles, and the fewest.
+ */
+#define TASTE 0.05, 12
+#define MOST_OF_IT 0.2, 96
 
 /* One so far off after two looks is of a picture that nothing is known of. */
 #define LOST 0.02
@@ -179,7 +186,7 @@ find(Search *search)
 		if (look(search, quality, &ssim))
 			return -1;
 		search->looks++;
-		if (fabs(ssim - search->output->ssim) < NEAR)
+		if (ssim > search->output->ssim - BELOW && ssim < search->output->ssim + ABOVE)
 			return 0;
 		narrow(search, quality, ssim);
 		next = step_out(search, next_quality(search), ssim);
@@ -204,17 +211,52 @@ plain(const SpwOutput *output)
 	return plain;
 }
 
+static void
+begin(Search *search, SpwJob *job, const SpwOutput *output, const Sample *sample, double bias)
+{
+	*search = (Search){ .job = job, .output = output, .sample = sample, .above = { 101, bias } };
+	spw_find_detail(&sample->luma, &search->detail);
+	search->level = spw_level_for(&search->detail, output->ssim);
+}
+
+/* How far the picture is off the habit of its encoder, by two looks at a few
+ * tiles. 0 where the picture is hardly larger than those.
+ */
+static int
+taste(SpwJob *job, VipsImage *image, const SpwOutput *output, double *bias)
+{
+	Sample tiles;
+	Search search;
+	int result = spw_sample(image, TASTE, &tiles), next = 0;
+	double ssim;
+
+	*bias = 0;
+	if (!result && tiles.side) {
+		begin(&search, job, output, &tiles, 0);
+		for (int i = 0; i < 2 && !result && (next = next_quality(&search)); i++) {
+			result = look(&search, next, &ssim);
+			*bias = result ? 0 : spw_bias(output->format, next, spw_level_for(&search.detail, ssim));
+			narrow(&search, next, ssim);
+		}
+		drop(&search.best);
+	}
+	spw_free_sample(&tiles);
+	return result;
+}
+
 static int
 find_on(SpwJob *job, VipsImage *image, const SpwOutput *output, Trial *best)
 {
 	SpwOutput cheap = plain(output);
-	Sample sample;
-	Search search = { .job = job, .output = &cheap, .sample = &sample, .above.quality = 101 };
-	int result = output->format == SPW_JPEG ? spw_sample(image, &sample) : spw_whole(image, &sample);
+	Search search = { .job = job };
+	Sample sample = { 0 };
+	double bias;
+	int result = taste(job, image, &cheap, &bias);
 
+	if (!result)
+		result = output->format == SPW_JPEG ? spw_sample(image, MOST_OF_IT, &sample) : spw_whole(image, &sample);
 	if (!result) {
-		spw_find_detail(&sample.luma, &search.detail);
-		search.level = spw_level_for(&search.detail, output->ssim);
+		begin(&search, job, &cheap, &sample, bias);
 		result = find(&search);
 	}
 	*best = search.best;

@@ -25,7 +25,7 @@ typedef struct {
 	int across, down;
 } Sample;
 
-int spw_sample(VipsImage *image, Sample *sample);
+int spw_sample(VipsImage *image, double share, int fewest, Sample *sample);
 int spw_whole(VipsImage *image, Sample *sample);
 void spw_free_sample(Sample *sample);
 int spw_measure(SpwJob *job, int format, const SpwEncoded *encoded, const Sample *with, double *ssim);

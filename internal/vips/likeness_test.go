@@ -46,7 +46,8 @@ type tally struct{ near, all int }
 func (n *tally) check(t *testing.T, out made, got, target float64) {
 	t.Helper()
 	off := got - target
-	if off < -0.005 && out.Quality < 100 || off > 0.012 && out.Quality > 1 {
+	// Above, it may jump: what was a JPEG of that very quality hardly changes.
+	if off < -0.005 && out.Quality < 100 || off > 0.02 && out.Quality > 1 {
 		t.Errorf("SSIM is %.4f at quality %d, want %.3f", got, out.Quality, target)
 	}
 	if out.Quality == 100 || out.Quality == 1 {

@@ -124,7 +124,11 @@ func ssim(a, b image.Image) float64 {
 	if size != b.Bounds().Size() {
 		return 0
 	}
-	x, y := lightness(a), lightness(b)
+	return ssimOf(lightness(a), lightness(b), size)
+}
+
+// ssimOf is that of two planes.
+func ssimOf(x, y []float64, size image.Point) float64 {
 	var sum, windows float64
 	for top := 0; top+8 <= size.Y; top += 4 {
 		for left := 0; left+8 <= size.X; left += 4 {

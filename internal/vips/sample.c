@@ -13,11 +13,6 @@
 /* A multiple of JPEG's blocks, which are 16 pixels wide with half the chroma. */
 #define SIDE 32
 
-/* How many tiles are taken: a share of them, but so many that their mean is
- * near the picture's. All are, where that would be most.
- */
-#define SHARE 0.2
-#define FEWEST 96
 #define MOST 384
 
 void
@@ -117,11 +112,14 @@ spw_whole(VipsImage *image, Sample *sample)
 	return spw_luma(image, &sample->luma);
 }
 
+/* A share of the tiles, but so many that their mean says something; all of the
+ * picture where that would be most of it.
+ */
 int
-spw_sample(VipsImage *image, Sample *sample)
+spw_sample(VipsImage *image, double share, int fewest, Sample *sample)
 {
 	int tiles = image->Xsize / SIDE * (image->Ysize / SIDE);
-	int wanted = VIPS_CLIP(FEWEST, (int) (SHARE * tiles), MOST);
+	int wanted = VIPS_CLIP(fewest, (int) (share * tiles), MOST);
 
 	if (tiles < 2 * wanted)
 		return spw_whole(image, sample);

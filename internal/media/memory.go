@@ -207,11 +207,17 @@ func (p *Plan) mayBeClear(output Output) bool {
 
 // encoderBytes is what an encoder holds, of one frame where there are several.
 func (p *Plan) encoderBytes(output Output) float64 {
-	const tables = 3 << 20 // of encoders for films, whatever the size
+	const (
+		tables     = 3 << 20  // of encoders for films, whatever the size
+		histograms = 24 << 20 // of WebP without loss: one for each of 2,600 tiles at most
+	)
 	e, pixels := output.Encode, area(output.Layout.Final())
 	bytes := pixels * (e.bytesPerPixel(p.mayBeClear(output)) + p.sentBytes(output) + e.comparedBytes())
 	if e.Format == AVIF || e.Format == JXL {
 		bytes += tables
+	}
+	if e.Format == WebP && e.Lossless {
+		bytes += min(60*pixels, histograms)
 	}
 	if e.MaxBytes > 0 {
 		bytes += 3 * pixels // results of the search, which lie in memory

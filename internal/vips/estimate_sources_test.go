@@ -167,7 +167,7 @@ type noise struct {
 }
 
 func newNoise(w, h int, seed uint64) noise {
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // pictures, not secrets
+	random := rand.New(rand.NewPCG(seed, 1))
 	values := make([]float64, w*h)
 	for i := range values {
 		values[i] = 2*random.Float64() - 1

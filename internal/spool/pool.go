@@ -35,7 +35,7 @@ type Config struct {
 	// MemoryEach is how much of one spool stays in memory (8 MiB); below
 	// 4 KiB everything goes to disk.
 	MemoryEach int64
-	// MemoryAll bounds the memory of all spools together (96 MiB). It lies
+	// MemoryAll bounds the memory of all spools together (64 MiB). It lies
 	// outside Go's heap. While a small buffer grows, the old and the new one
 	// both count.
 	MemoryAll int64
@@ -65,7 +65,7 @@ func (c Config) withDefaults() Config {
 		c.MemoryEach = 8 << 20
 	}
 	if c.MemoryAll == 0 {
-		c.MemoryAll = 96 << 20
+		c.MemoryAll = 64 << 20
 	}
 	if c.DiskAll == 0 {
 		c.DiskAll = 4 << 30

@@ -61,7 +61,7 @@ type Storage struct {
 // Spooling says where bytes lie while they are on their way.
 type Spooling struct {
 	SpoolDir    string `name:"spool-dir" placeholder:"DIR" help:"Folder for temporary files; the system's own when empty."`
-	SpoolMemory Bytes  `name:"spool-memory" default:"96MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
+	SpoolMemory Bytes  `name:"spool-memory" default:"64MiB" placeholder:"SIZE" help:"Memory for bytes on their way in and out; more goes to spool-dir."`
 	SpoolDisk   Bytes  `name:"spool-disk" default:"4GiB" placeholder:"SIZE" help:"Disk space for bytes on their way in and out."`
 }
 

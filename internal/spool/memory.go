@@ -16,10 +16,10 @@ import (
 // exactly. A few of both are kept for the next taker, as the system takes longer
 // to find clean pages than a file takes to be read into them.
 const (
-	smallestBits = 12      // one page
-	largestBits  = 18      // of the small ones
-	step         = 1 << 16 // by which large ones grow, at least
-	mostIdle     = 4 << 20 // bytes kept of all together
+	smallestBits = 12       // one page
+	largestBits  = 18       // of the small ones
+	step         = 1 << 16  // by which large ones grow, at least
+	mostIdle     = 12 << 20 // bytes kept of all together
 	hugePage     = 2 << 20
 	ahead        = 512 << 10 // of which the pages of large ones are brought in
 )

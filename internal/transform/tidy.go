@@ -41,21 +41,29 @@ func (s *Service) tidy(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
 	var trimmed uint64
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
 			l := s.line.stats()
-			if l.working == 0 && l.done != trimmed {
+			quiet := now.Sub(l.moved) >= tidyAfter || now.Sub(last) >= tidyAtLeast
+			if l.working == 0 && l.done != trimmed && quiet {
 				trimmer.Trim()
 				debug.FreeOSMemory()
-				trimmed = l.done
+				trimmed, last = l.done, now
 			}
 		}
 	}
 }
 
-// tidyEvery is short enough that a burst's memory is not held for long, and
-// long enough that trimming never competes with steady work.
-const tidyEvery = 2 * time.Second
+// Memory goes back after so long a pause, which is short enough that a burst's
+// is not held for long. What comes a little at a time would pay for the pages
+// anew with each request, a tenth of a picture's work, so there it goes back
+// now and then only.
+const (
+	tidyEvery   = time.Second
+	tidyAfter   = 2 * time.Second
+	tidyAtLeast = 30 * time.Second
+)

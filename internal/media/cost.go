@@ -162,25 +162,32 @@ func (p *Plan) outputCost(output Output) float64 {
 		cost += p.resizeCost(from, made)
 	}
 	cost += p.stepsCost(output, made, final)
-	cost += float64(output.Encode.tries()) * (p.encodeCost(output)*final + encodeOverhead)
+	cost += float64(output.Encode.tries()) * (p.encodeCost(output)*final + output.Encode.overhead())
 	return cost * frames
 }
 
 // encodeCost is that of one encode, a pixel of a frame.
 func (p *Plan) encodeCost(output Output) float64 {
 	cost := output.Encode.typical(p.mayBeClear(output))
-	if output.Encode.Format != GIF || p.Load.Frames == 1 {
+	switch {
+	case p.Info.Format.IsVector():
+		return 0.5 * cost // drawings are flat
+	case output.Encode.Format != GIF || p.Load.Frames == 1 || !p.keepsSize(output):
 		return cost
+	case p.Info.Format == GIF:
+		return 0.1 * cost // frames that have few colours, and the same
 	}
-	// Frames share colours, and have few when they come from a GIF as they are.
-	if p.Info.Format == GIF && p.keepsSize(output) {
-		return 0.1 * cost
-	}
-	return 0.5 * cost
+	return 0.4 * cost
 }
 
-// encodeOverhead is in nanoseconds an encode.
-const encodeOverhead = 0.3e6
+// overhead is what an encode takes whatever its size, in nanoseconds: an
+// encoder of films has more to set up.
+func (e Encode) overhead() float64 {
+	if e.Format == AVIF {
+		return 4e6
+	}
+	return 0.3e6
+}
 
 // stepsCost is that of what is done to a finished size, a frame.
 func (p *Plan) stepsCost(output Output, made, final float64) float64 {

@@ -16,12 +16,12 @@ func (p *Plan) estimateMemory() int64 {
 	)
 	held := p.heldBytes()
 	base := overhead + p.decoderBytes() + held
-	peak := held
+	var peak float64
 	if held > 0 {
 		peak = p.windowBytes(true) // while it is gathered
 	}
 	for _, output := range p.Outputs {
-		peak = max(peak, p.outputBytes(output, held > 0))
+		peak = max(peak, p.outputBytes(output))
 	}
 	return int64(spare * (base + peak))
 }
@@ -133,19 +133,14 @@ func (p *Plan) windowBytes(resized bool) float64 {
 	return bytes
 }
 
-// outputBytes is the peak while one output is made: of gathering its pixels,
-// where they are held, or of handing them to the encoder as they come.
-func (p *Plan) outputBytes(output Output, fromHeld bool) float64 {
+// outputBytes is the peak while one output is made. Where its pixels are
+// gathered first the lines of the source are done with before the encoder
+// begins, but an allocator does not always give them back in between.
+func (p *Plan) outputBytes(output Output) float64 {
 	if output.Back > 0 {
 		return 0
 	}
-	window, made, encoder := p.windowBytes(!p.keepsSize(output)), p.madeBytes(output), p.encoderBytes(output)
-	made += p.stepBytes(output)
-	if p.gathers(output) && !fromHeld && p.decoderBytes() == 0 {
-		// The pipeline from the source is gone when the encoder begins.
-		return max(window+made, made+encoder)
-	}
-	return window + made + encoder
+	return p.windowBytes(!p.keepsSize(output)) + p.madeBytes(output) + p.stepBytes(output) + p.encoderBytes(output)
 }
 
 // gathers tells whether an output's pixels are held whole before the encoder
@@ -221,6 +216,9 @@ func (p *Plan) encoderBytes(output Output) float64 {
 	}
 	if e.MaxBytes > 0 {
 		bytes += 3 * pixels // results of the search, which lie in memory
+		if p.mayBeClear(output) {
+			bytes += 7 * pixels
+		}
 	}
 	return bytes
 }

@@ -37,14 +37,16 @@ func (b *bench) answer(ctx context.Context) (err error) {
 		"/resize?"+thumbnail+"&image_url="+b.origin.url("", b.set.Next(pictures.Photo12)))
 }
 
-// firstByte compares when the first and the last byte of a large JPEG come.
+// firstByte compares when the first and the last byte of a large JPEG come. A
+// quality is asked for: without any wish the answer waits until it is known
+// whether the original is smaller.
 func (b *bench) firstByte(ctx context.Context, client *traffic.Client, kind string) error {
 	if !b.set.Has(kind) {
 		return nil
 	}
 	var ratios, last []float64
 	for range b.rounds(9) + 2 {
-		sample, _, err := good(ctx, client, b.asset(kind, "format=jpeg"))
+		sample, _, err := good(ctx, client, b.asset(kind, "format=jpeg&quality=80"))
 		if err != nil {
 			return err
 		}

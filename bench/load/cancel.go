@@ -111,7 +111,7 @@ func (b *bench) freed(ctx context.Context, s *process.Server, event string) erro
 
 // deadline lets the time limit of the transform strike.
 func (b *bench) deadline(ctx context.Context) (err error) {
-	s, err := b.serve(ctx, "--jobs", "1", "--transform-timeout", "1s")
+	s, err := b.serve(ctx, "--jobs", "1", "--transform-timeout", "500ms")
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (b *bench) deadline(ctx context.Context) (err error) {
 		cpu = append(cpu, milliseconds(after(ctx, s)))
 		took = append(took, milliseconds(sample.Took))
 	}
-	b.report.holds("deadline of 1 s: answer", "422 within 1.2 s", status == http.StatusUnprocessableEntity && traffic.Median(took) <= 1200,
+	b.report.holds("deadline of 500 ms: answer", "422 within 0.7 s", status == http.StatusUnprocessableEntity && traffic.Median(took) <= 700,
 		fmt.Sprintf("%d after %.0f ms", status, traffic.Median(took)), spread("%.0f", took))
-	b.report.atMost("deadline of 1 s: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
+	b.report.atMost("deadline of 500 ms: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
 	return b.freed(ctx, s, "deadline")
 }

@@ -64,7 +64,7 @@ const flushClients = 4
 func (d *delivery) measure(ctx context.Context, b *bench) error {
 	load := traffic.Closed{
 		Window:  traffic.Window{Warm: 500 * time.Millisecond, Length: b.span(4 * time.Second)},
-		Clients: flushClients, Next: b.of(pictures.Photo12, "format=jpeg"), Honour: true,
+		Clients: flushClients, Next: b.of(pictures.Photo12, "format=jpeg&quality=80"), Honour: true,
 	}
 	all := traffic.Summarise(load.Run(ctx, d.client), load.Window)
 	if all.OK == 0 || all.Failed > 0 {

@@ -86,7 +86,7 @@ func startEncoding(t *testing.T, search string, args ...string) (s *server, help
 }
 
 func TestAClientThatLeavesEndsTheEncodeAndItsProcess(t *testing.T) {
-	s, helper, leave, _ := startEncoding(t, "&max_bytes=20000")
+	s, helper, leave, _ := startEncoding(t, "&max_bytes=4000")
 	leave()
 	id := s.command.Process.Pid
 	waitUntil(t, "an end of the helper", func() bool { return len(helpersOf(t, id)) == 0 })
@@ -101,7 +101,7 @@ func TestAClientThatLeavesEndsTheEncodeAndItsProcess(t *testing.T) {
 }
 
 func TestADeadlineEndsTheEncodeAndItsProcess(t *testing.T) {
-	s, _, _, answered := startEncoding(t, "&max_bytes=20000", "--transform-timeout", "6s")
+	s, _, _, answered := startEncoding(t, "&max_bytes=4000", "--transform-timeout", "3s")
 	if a := <-answered; a.status != http.StatusUnprocessableEntity {
 		t.Errorf("answered %d %.200q", a.status, a.body)
 	}
@@ -132,7 +132,7 @@ func TestNoHelperOutlivesItsServer(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, helper, _, _ := startEncoding(t, "&max_bytes=20000", test.args...)
+			s, helper, _, _ := startEncoding(t, "&max_bytes=4000", test.args...)
 			s.signal(t, test.signal)
 			s.exit(t)
 			assertEnded(t, helper)

@@ -1,0 +1,164 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Limits of one Spec.
+const (
+	maxInput    = 4 << 10
+	maxParams   = 1 << 20 // a list of thousands of inputs fits
+	maxKey      = 200
+	maxTenant   = 100
+	maxAttempts = 25
+	maxDelay    = 366 * 24 * time.Hour
+	maxWork     = 24 * time.Hour
+	maxWait     = 30 * 24 * time.Hour
+	minLimit    = time.Second
+
+	defaultAttempts = 5
+	defaultWork     = time.Hour
+)
+
+// SpecError is what is wrong with a Spec: the field by its JSON name, and a full
+// sentence that names the value and what is allowed.
+type SpecError struct{ Field, Detail string }
+
+// Error implements error.
+func (e *SpecError) Error() string { return e.Field + ": " + e.Detail }
+
+// complete fills in defaults and refuses what no store or worker could use.
+func (k Kinds) complete(s *Spec) error {
+	kind, ok := k[s.Type]
+	if !ok {
+		return wrong("type", "%.60q is no job type; there are %s.", s.Type, strings.Join(k.Types(), ", "))
+	}
+	if s.Queue == "" {
+		s.Queue = kind.Queue
+	}
+	if s.Priority == 0 {
+		s.Priority = kind.Priority
+	}
+	if s.MaxAttempts == 0 {
+		s.MaxAttempts = defaultAttempts
+	}
+	if s.WorkLimit == 0 {
+		s.WorkLimit = defaultWork
+	}
+	if len(bytes.TrimSpace(s.Params)) == 0 {
+		s.Params = json.RawMessage(`{}`)
+	}
+	s.Checkpointable = s.Checkpointable || kind.Checkpointable
+	if err := s.check(); err != nil {
+		return err
+	}
+	if kind.Check != nil {
+		if err := kind.Check(s); err != nil {
+			return err
+		}
+	}
+	if s.EstimatedSeconds == 0 {
+		s.EstimatedSeconds = 1
+	}
+	return nil
+}
+
+func wrong(field, format string, args ...any) *SpecError {
+	return &SpecError{field, fmt.Sprintf(format, args...)}
+}
+
+// check knows nothing of types.
+func (s *Spec) check() error {
+	return errors.Join(s.checkTexts(), s.checkNumbers(), s.checkTimes(), s.checkParams())
+}
+
+func (s *Spec) checkTexts() error {
+	var errs []error
+	if !QueueName(s.Queue) {
+		errs = append(errs, wrong("queue", "%.60q is not 1 to 40 lower-case letters, digits, - and _.", s.Queue))
+	}
+	for _, text := range []struct {
+		field, value string
+		most         int
+	}{
+		{"input", s.Input, maxInput}, {"tenant", s.Tenant, maxTenant},
+		{"idempotency_key", s.IdempotencyKey, maxKey}, {"unique_key", s.UniqueKey, maxKey},
+		{"webhook", s.Webhook, maxInput},
+	} {
+		if len(text.value) > text.most {
+			errs = append(errs, wrong(text.field, "it has %d bytes; at most %d are taken.", len(text.value), text.most))
+		} else if !printable(text.value) {
+			errs = append(errs, wrong(text.field, "%.60q is not printable UTF-8 text.", text.value))
+		}
+	}
+	if s.Webhook != "" {
+		u, err := url.Parse(s.Webhook)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			// Its query may hold a secret, so the value is not repeated.
+			errs = append(errs, wrong("webhook", "it is no http or https URL."))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// printable keeps out what a database or a terminal would stumble over.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) })
+}
+
+// QueueName says whether text can be the name of a queue.
+func QueueName(text string) bool {
+	return len(text) >= 1 && len(text) <= 40 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+func (s *Spec) checkNumbers() error {
+	var errs []error
+	if s.Priority < HighestPriority || s.Priority > LowestPriority {
+		errs = append(errs, wrong("priority", "%d is not within 1 (first) to 10.", s.Priority))
+	}
+	if s.MaxAttempts < 1 || s.MaxAttempts > maxAttempts {
+		errs = append(errs, wrong("max_attempts", "%d is not within 1 to %d.", s.MaxAttempts, maxAttempts))
+	}
+	if !(s.EstimatedSeconds >= 0 && s.EstimatedSeconds <= maxWork.Seconds()) {
+		errs = append(errs, wrong("estimated_seconds", "%v is not within 0 to %v.", s.EstimatedSeconds, maxWork.Seconds()))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Spec) checkTimes() error {
+	var errs []error
+	if s.Delay < 0 || s.Delay > maxDelay {
+		errs = append(errs, wrong("delay_seconds", "%v is not within 0 to %v.", s.Delay.Seconds(), maxDelay.Seconds()))
+	}
+	if s.Delay != 0 && !s.RunAt.IsZero() {
+		errs = append(errs, wrong("run_at", "it cannot be given together with delay_seconds."))
+	}
+	if s.RunAt.Year() > 9999 {
+		errs = append(errs, wrong("run_at", "the year %d is beyond 9999.", s.RunAt.Year()))
+	}
+	if s.WorkLimit < minLimit || s.WorkLimit > maxWork {
+		errs = append(errs, wrong("work_limit_seconds", "%v is not within %v to %v.", s.WorkLimit.Seconds(), minLimit.Seconds(), maxWork.Seconds()))
+	}
+	if s.WaitLimit != 0 && (s.WaitLimit < minLimit || s.WaitLimit > maxWait) {
+		errs = append(errs, wrong("wait_limit_seconds", "%v is neither 0 nor within %v to %v.", s.WaitLimit.Seconds(), minLimit.Seconds(), maxWait.Seconds()))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Spec) checkParams() error {
+	if len(s.Params) > maxParams {
+		return wrong("params", "they have %d bytes; at most %d are taken.", len(s.Params), maxParams)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(s.Params, &object); err != nil || object == nil {
+		return wrong("params", "they are not a JSON object.")
+	}
+	return nil
+}

@@ -84,9 +84,9 @@ type Signals struct {
 
 // ClaimStore hands jobs to workers.
 type ClaimStore interface {
-	// Claim takes up to N ready jobs: one queue after the other, each time the
-	// queue whose head has the lowest (rank, fair tag, id), and within it in
-	// that order. A worker that is not active gets nothing. Each claimed job is
+	// Claim takes up to N ready jobs, each time from the queue whose head has
+	// the lowest (rank, fair tag, id), so that what is taken is also lowest over
+	// all the queues, and is listed in that order. A worker that is not active gets nothing. Each claimed job is
 	// running, has a new token, a lease until now + Lease, one delivery more,
 	// and an attempt row. None ready is an empty list and no error.
 	Claim(ctx context.Context, c Claim) ([]Job, error)
@@ -132,7 +132,8 @@ type RescueStore interface {
 	// token stands for none) and its lease is over; false when something came
 	// first. A job whose cancel was asked becomes Cancelled.
 	Rescue(ctx context.Context, l Lease, o Outcome) (bool, error)
-	// Promote makes delayed jobs ready whose time has come.
+	// Promote makes delayed jobs ready whose time has come, those first that
+	// have been due the longest.
 	Promote(ctx context.Context, limit int) ([]Moved, error)
 	// GiveUp fails jobs that have been ready for longer than their WaitLimit.
 	GiveUp(ctx context.Context, limit int) ([]Moved, error)
@@ -161,7 +162,8 @@ type ControlStore interface {
 	// was cancelled changes nothing; ErrState for succeeded and failed jobs.
 	Cancel(ctx context.Context, id ID, reason string) (Job, error)
 	// Retry queues a failed or cancelled job anew with fresh budgets; its
-	// checkpoints stay. ErrState for others.
+	// checkpoints stay, and its deliveries go on counting. ErrState for others,
+	// and when its unique key is a later job's by now.
 	Retry(ctx context.Context, id ID) (Job, error)
 	// Drain asks a worker to take no more jobs and to be done within the time.
 	// ErrNotFound, or ErrState when it is terminated.

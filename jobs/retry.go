@@ -36,7 +36,7 @@ var (
 
 // Failure is what a handler's error tells those who ask for the job. Reason is
 // a full sentence without secrets; Cause is for the log only.
-type Failure struct {
+type Failure struct { //nolint:errname // it is what became of a job, and an error besides
 	Code, Reason string
 	// Permanent failures are not tried again.
 	Permanent bool

@@ -22,7 +22,7 @@ var (
 // Store is all that durable jobs need of a database. Every method is one
 // transaction, durable when it returns nil, and safe for concurrent use.
 // Durations are parameters; the moments they count from are the database's.
-type Store interface {
+type Store interface { //nolint:interfacebloat // the sum of the roles, for who wires them; each user asks for its own
 	EnqueueStore
 	ClaimStore
 	FinishStore

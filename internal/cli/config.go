@@ -66,11 +66,7 @@ type checkReport struct {
 func list(loaded *settings.Loaded, config settings.Config) []effective {
 	var all []effective
 	for _, s := range settings.All() {
-		value := s.Text(config)
-		if s.Secret && value != "" {
-			value = "(set, not shown)"
-		}
-		all = append(all, effective{s.Key, value, loaded.Origin(s.Key)})
+		all = append(all, effective{s.Key, s.Shown(config), loaded.Origin(s.Key)})
 	}
 	return all
 }

@@ -37,6 +37,8 @@ type Groups struct {
 	Work      `group:"Work and memory"`
 	Waiting   `group:"Work and memory"`
 	Scaling   `group:"Workers"`
+	Durable   `group:"Jobs"`
+	Working   `group:"Job worker"`
 	Observing `group:"Logs and traces"`
 }
 

@@ -75,5 +75,8 @@ func meaning(s settings.Setting) string {
 	if s.Secret {
 		text += " Secret: never printed."
 	}
+	if s.Masked {
+		text += " A password in it is never printed."
+	}
 	return text
 }

@@ -20,6 +20,7 @@ type Setting struct {
 	Help    string
 	Allowed string // what a value may be, to end the sentence "must be …"
 	Secret  bool   // never printed
+	Masked  bool   // printed without the password in it
 	Flag    bool   // may be given on the command line
 	List    bool   // takes several values
 	enum    []string
@@ -46,9 +47,10 @@ func All() []Setting {
 
 func describe(field reflect.StructField, group string, index []int) Setting {
 	_, secret := field.Tag.Lookup("secret")
+	_, masked := field.Tag.Lookup("masked")
 	s := Setting{
 		Key: field.Tag.Get("name"), Group: group, Default: field.Tag.Get("default"),
-		Help: field.Tag.Get("help"), Allowed: allowed(field.Type), Secret: secret,
+		Help: field.Tag.Get("help"), Allowed: allowed(field.Type), Secret: secret, Masked: masked,
 		Flag: field.Tag.Get("kong") != "-", List: field.Type.Kind() == reflect.Slice, index: index,
 	}
 	if names := field.Tag.Get("enum"); names != "" {
@@ -90,6 +92,21 @@ func (s Setting) Text(c Config) string {
 	return fmt.Sprint(value.Interface())
 }
 
+// Shown is the value in c as anybody may see it.
+func (s Setting) Shown(c Config) string {
+	text := s.Text(c)
+	switch {
+	case s.Secret && text != "":
+		return hidden
+	case s.Masked:
+		return mask(text)
+	}
+	return text
+}
+
+// hidden stands for a value that is not printed.
+const hidden = "(set, not shown)"
+
 // shortDuration drops the zero minutes and seconds that String writes.
 func shortDuration(d time.Duration) string {
 	text := d.String()
@@ -129,7 +146,7 @@ func (s Setting) fault(value any) *Error {
 	if text, ok := value.(string); ok {
 		value = strconv.Quote(text) // tells "4" from 4, and shows an empty one
 	}
-	if s.Secret {
+	if s.Secret || s.Masked {
 		value = "its value"
 	}
 	return &Error{Key: s.Key, What: fmt.Sprintf("%v is not allowed; it must be %s", value, s.Allowed)}

@@ -44,6 +44,8 @@ func (c Config) Validate() error {
 	c.Work.check(f)
 	c.Waiting.check(f)
 	c.Scaling.check(f)
+	c.Durable.check(f)
+	c.Working.check(f)
 	f.within("max-url-bytes", int64(c.MaxURLBytes), 256, 1<<20)
 	if err := c.Media().Validate(); err != nil {
 		f.list = append(f.list, err)

@@ -1,0 +1,91 @@
+package settings
+
+import (
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/jobs"
+)
+
+// minWebhookKey is the shortest key that webhooks are signed with: 128 bits.
+const minWebhookKey = 16
+
+func (d Durable) check(f *faults) {
+	f.server("database", d.Database, "write sqlite:///FILE or postgres://USER@HOST/DATABASE", "sqlite", "postgres", "postgresql")
+	if d.Database != "" && strings.HasPrefix(d.Database, sqliteScheme) && d.SQLiteFile() == "" {
+		f.add("database", "%q names no file; write sqlite:///FILE", d.Database)
+	}
+	f.server("redis", d.Redis, "write redis://HOST:PORT/0, rediss:// for TLS, or unix:///SOCKET", "redis", "rediss", "unix")
+	f.blobs(d.Blob)
+	if d.APITokenFile != "" {
+		f.file("api-token-file", d.APITokenFile)
+	}
+	f.span("reconcile-interval", d.ReconcileInterval, time.Second, time.Hour)
+	if d.JobAgeing != 0 {
+		f.span("job-ageing", d.JobAgeing, time.Second, 30*24*time.Hour)
+	}
+	f.span("retention-succeeded", d.RetentionSucceeded, time.Minute, 10*365*24*time.Hour)
+	f.span("retention-failed", d.RetentionFailed, time.Minute, 10*365*24*time.Hour)
+	if n := len(d.WebhookKey); n > 0 && n < minWebhookKey {
+		f.add("webhook-key", "has %d bytes; it must have %d or more", n, minWebhookKey)
+	}
+}
+
+// server is an address that may hold a password, which is not repeated.
+func (f *faults) server(key, address, form string, schemes ...string) {
+	if address == "" {
+		return
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		// The error of the parser repeats all of the address.
+		f.add(key, "its value cannot be read as an address, perhaps for letters of a password that must be percent-encoded; %s", form)
+		return
+	}
+	if !slices.Contains(schemes, u.Scheme) {
+		f.add(key, "its value is not an address of a kind that is known; %s", form)
+	}
+}
+
+func (f *faults) blobs(place string) {
+	if bucket, ok := strings.CutPrefix(place, "s3://"); ok {
+		if strings.Trim(bucket, "/") == "" {
+			f.add("blob", "%q names no bucket; write s3://BUCKET/PREFIX", place)
+		}
+	} else if strings.Contains(place, "://") {
+		f.add("blob", "its value is neither a folder nor a bucket; write s3://BUCKET/PREFIX for a bucket")
+	} else if facts, err := os.Stat(place); place != "" && err == nil && !facts.IsDir() {
+		f.add("blob", "%q is a file and not a folder", place)
+	}
+}
+
+func (w Working) check(f *faults) {
+	for i, queue := range w.Queues {
+		if !jobs.QueueName(queue) {
+			f.add("queues", "%.60q is not 1 to 40 lower-case letters, digits, - and _", queue)
+		}
+		if slices.Contains(w.Queues[:i], queue) {
+			f.add("queues", "%q is given twice", queue)
+		}
+	}
+	f.within("max", int64(w.Max), 0, 1024)
+	f.span("lease", w.Lease, 5*time.Second, time.Hour)
+	f.span("job-drain-timeout", w.JobDrainTimeout, 0, 24*time.Hour)
+	f.word("worker-id", w.WorkerID)
+	f.word("worker-provider", w.WorkerProvider)
+	f.word("worker-region", w.WorkerRegion)
+	f.word("worker-instance-type", w.WorkerInstanceType)
+	if w.CacheURL != "" {
+		f.webAddress("cache-url", w.CacheURL)
+	}
+}
+
+// word is what goes into a column, a log and a label as it is.
+func (f *faults) word(key, text string) {
+	if len(text) > 100 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		f.add(key, "%.60q is not at most 100 letters, digits and signs of ASCII without spaces", text)
+	}
+}

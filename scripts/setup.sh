@@ -130,6 +130,8 @@ works() {
     libvips) has pkg-config && pkg-config --exists "vips >= $VIPS_VERSION" ;;
     certificates) [ "$(uname -s)" != Linux ] || [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ] ;;
     browser) has chromium || has google-chrome || has chromium-browser || [ -d "/Applications/Google Chrome.app" ] ;;
+    postgres) has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
+    redis) has redis-server ;;
     *) has "$1" ;;
   esac
 }
@@ -142,10 +144,13 @@ package() {
     apt:libvips) echo libvips-dev pkg-config ;;
     apt:certificates) echo ca-certificates ;;
     apt:browser) echo chromium fonts-dejavu-core ;;
+    apt:postgres) echo postgresql ;; # the system's release; 15 on Debian 12
+    apt:redis) echo redis-server ;;
     brew:libvips) echo vips pkg-config ;;
     brew:compiler) echo gcc ;;
     brew:headers | brew:certificates) ;;
     brew:browser) echo google-chrome ;;
+    brew:postgres) echo postgresql@17 ;;
     *) echo "$2" ;;
   esac
 }
@@ -245,9 +250,11 @@ need_build() {
   need_go
 }
 
-# The tests drive the playground in a browser, and git as the scripts do.
+# The tests drive the playground in a browser, and git as the scripts do. They
+# start their own Postgres and Redis on other ports than the services have that
+# these packages may bring up.
 need_test() {
-  need_packages certificates compiler headers libvips git browser
+  need_packages certificates compiler headers libvips git browser postgres redis
   need_go
 }
 

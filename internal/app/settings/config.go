@@ -38,6 +38,7 @@ type Groups struct {
 	Waiting   `group:"Work and memory"`
 	Scaling   `group:"Workers"`
 	Durable   `group:"Jobs"`
+	Keeping   `group:"Jobs"`
 	Working   `group:"Job worker"`
 	Observing `group:"Logs and traces"`
 }

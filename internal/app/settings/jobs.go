@@ -8,12 +8,18 @@ import (
 	"time"
 )
 
-// Durable says where jobs are kept and for how long.
+// Durable says where jobs are kept, and what they read and write.
 type Durable struct {
-	Database           string        `name:"database" placeholder:"sqlite:///FILE|postgres://…" masked:"" help:"Where jobs are kept. When empty, up keeps them in the file jobs.db in data, and serve has no jobs. A password is better given in the environment or the file than on a command line, which every user of the machine can see."`
-	Redis              string        `name:"redis" placeholder:"redis://…" masked:"" help:"Redis that wakes workers and holds the depth of each queue as the length of the list queue:NAME; when empty, workers of other processes find new jobs by polling."`
-	Blob               string        `name:"blob" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket of uploads and of what jobs make; the folder blobs in data when empty. All processes of a cluster need the same."`
+	Database string `name:"database" placeholder:"sqlite:///FILE|postgres://…" masked:"" help:"Where jobs are kept. When empty, up keeps them in the file jobs.db in data, and serve has no jobs. A password is better given in the environment or the file than on a command line, which every user of the machine can see."`
+	Redis    string `name:"redis" placeholder:"redis://…" masked:"" help:"Redis that wakes workers and holds the depth of each queue as the length of the list queue:NAME; when empty, workers of other processes find new jobs by polling."`
+	Blob     string `name:"blob" placeholder:"DIR|s3://BUCKET/PREFIX" help:"Folder or bucket of uploads and of what jobs make; the folder blobs in data when empty. All processes of a cluster need the same."`
+}
+
+// Keeping says who may ask for jobs over HTTP, and what becomes of those that
+// are over.
+type Keeping struct {
 	APITokenFile       string        `name:"api-token-file" placeholder:"FILE" help:"File of tokens that the jobs API takes, one line each as the command token prints it; up also takes the one it keeps in data."`
+	APIToken           string        `name:"api-token" kong:"-" secret:"" help:"Token that the commands of jobs show a server which is named by --server."`
 	ReconcileInterval  time.Duration `name:"reconcile-interval" default:"10s" placeholder:"TIME" help:"Time between two repairs of the depths in Redis, made by one process of all."`
 	JobAgeing          time.Duration `name:"job-ageing" default:"0s" placeholder:"TIME" help:"Wait after which jobs of priority 4 to 10 move up by one, as far as 4; 0s never, so that a busy queue can keep the lowest waiting."`
 	RetentionSucceeded time.Duration `name:"retention-succeeded" default:"72h" placeholder:"TIME" help:"How long jobs are kept that succeeded or were cancelled, and with them their idempotency keys."`

@@ -45,6 +45,7 @@ func (c Config) Validate() error {
 	c.Waiting.check(f)
 	c.Scaling.check(f)
 	c.Durable.check(f)
+	c.Keeping.check(f)
 	c.Working.check(f)
 	f.within("max-url-bytes", int64(c.MaxURLBytes), 256, 1<<20)
 	if err := c.Media().Validate(); err != nil {

@@ -20,16 +20,19 @@ func (d Durable) check(f *faults) {
 	}
 	f.server("redis", d.Redis, "write redis://HOST:PORT/0, rediss:// for TLS, or unix:///SOCKET", "redis", "rediss", "unix")
 	f.blobs(d.Blob)
-	if d.APITokenFile != "" {
-		f.file("api-token-file", d.APITokenFile)
+}
+
+func (k Keeping) check(f *faults) {
+	if k.APITokenFile != "" {
+		f.file("api-token-file", k.APITokenFile)
 	}
-	f.span("reconcile-interval", d.ReconcileInterval, time.Second, time.Hour)
-	if d.JobAgeing != 0 {
-		f.span("job-ageing", d.JobAgeing, time.Second, 30*24*time.Hour)
+	f.span("reconcile-interval", k.ReconcileInterval, time.Second, time.Hour)
+	if k.JobAgeing != 0 {
+		f.span("job-ageing", k.JobAgeing, time.Second, 30*24*time.Hour)
 	}
-	f.span("retention-succeeded", d.RetentionSucceeded, time.Minute, 10*365*24*time.Hour)
-	f.span("retention-failed", d.RetentionFailed, time.Minute, 10*365*24*time.Hour)
-	if n := len(d.WebhookKey); n > 0 && n < minWebhookKey {
+	f.span("retention-succeeded", k.RetentionSucceeded, time.Minute, 10*365*24*time.Hour)
+	f.span("retention-failed", k.RetentionFailed, time.Minute, 10*365*24*time.Hour)
+	if n := len(k.WebhookKey); n > 0 && n < minWebhookKey {
 		f.add("webhook-key", "has %d bytes; it must have %d or more", n, minWebhookKey)
 	}
 }

@@ -19,6 +19,9 @@ type ProcessBell struct {
 	rings   uint64
 }
 
+// processKind is its Kind in BellStats.
+const processKind = "process"
+
 // ear is one goroutine in Wait; heard has room for the one queue it is told.
 type ear struct {
 	queues []string
@@ -142,7 +145,7 @@ func (b *ProcessBell) Repair(context.Context, map[string]int64) (map[string]int6
 func (b *ProcessBell) Stats() BellStats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return BellStats{Kind: "process", Up: true, Rings: b.rings}
+	return BellStats{Kind: processKind, Up: true, Rings: b.rings}
 }
 
 // Jitter spreads a wait by a quarter either way by random in [0, 1), so that

@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+)
+
+// rescueBatch is how many lost jobs are looked at together.
+const rescueBatch = 100
+
+// rescueLost gives jobs whose lease is over to another worker, or buries them.
+// It starts from the running jobs, so that one without any lease is found too.
+func (k *Keeper) rescueLost(ctx context.Context) error {
+	return batches(ctx, rescueBatch, k.cfg.Rescue, 0, k.rescueSome)
+}
+
+// rescueSome answers how many it changed: when others were faster with all of
+// them, this process need not hurry.
+func (k *Keeper) rescueSome(ctx context.Context) (int, error) {
+	lost, err := k.store.Expired(ctx, rescueBatch)
+	if err != nil {
+		return 0, fmt.Errorf("list lost jobs: %w", err)
+	}
+	changed, ready := 0, map[string]int{}
+	defer func() { k.ring(ctx, ready) }()
+	for i := range lost {
+		job := &lost[i]
+		o := AfterLoss(job)
+		done, err := k.store.Rescue(ctx, Lease{ID: job.ID, Token: job.Token}, o)
+		if err != nil {
+			return changed, fmt.Errorf("rescue job %s: %w", job.ID, err)
+		}
+		if !done {
+			continue
+		}
+		changed++
+		k.noteRescue(job, o)
+		if o.State == Queued && !job.CancelAsked {
+			ready[job.Queue]++
+		}
+	}
+	return changed, nil
+}
+
+func (k *Keeper) noteRescue(job *Job, o Outcome) {
+	if o.State == Failed && !job.CancelAsked {
+		k.poisoned.Add(1)
+		k.log.Warn("job poisoned", "job_id", job.ID, "queue", job.Queue, "worker_id", job.WorkerID, "reason", o.Reason)
+		return
+	}
+	k.rescued.Add(1)
+	k.log.Info("job rescued", "job_id", job.ID, "queue", job.Queue, "worker_id", job.WorkerID, "reason", o.Reason)
+}
+
+// ring tells the bell what became ready, also when the process is about to end.
+func (k *Keeper) ring(ctx context.Context, ready map[string]int) {
+	for queue, n := range ready {
+		k.bell.Ring(context.WithoutCancel(ctx), queue, n)
+	}
+}

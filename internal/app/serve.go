@@ -81,14 +81,18 @@ func newServer(c settings.Config, handler http.Handler, log *slog.Logger) *http.
 // longestBody is more than any client sends by mistake with a GET.
 const longestBody = 64 << 10
 
-// takeBodies reads the body of a request, which no route wants, before the
+// bodyTaker is a handler that reads some bodies itself, within its own limits.
+type bodyTaker interface{ TakesBody(*http.Request) bool }
+
+// takeBodies reads the body of a request, unless its route wants it, before the
 // request is answered, and gives it a moment to arrive. Only once it has ended
 // does net/http notice that a client leaves, and it would wait for ever for the
 // rest of a body after the answer.
 func takeBodies(next http.Handler, patience time.Duration) http.Handler {
+	taker, _ := next.(bodyTaker)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// An HTTP/2 stream has flow control and its own end instead.
-		if r.ContentLength == 0 || r.ProtoMajor != 1 {
+		if r.ContentLength == 0 || r.ProtoMajor != 1 || taker != nil && taker.TakesBody(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -98,7 +102,7 @@ func takeBodies(next http.Handler, patience time.Duration) http.Handler {
 		switch {
 		case n > longestBody:
 			w.Header().Set("Connection", "close")
-			http.Error(w, "No route takes a body.", http.StatusRequestEntityTooLarge)
+			http.Error(w, "This route takes no body.", http.StatusRequestEntityTooLarge)
 			return
 		case err != nil:
 			w.Header().Set("Connection", "close")

@@ -63,6 +63,9 @@ func (x *exchange) facts() []slog.Attr {
 	if x.host != "" {
 		attrs = append(attrs, slog.String("source_host", shorten(x.host)))
 	}
+	if x.token != "" {
+		attrs = append(attrs, slog.String("token_name", x.token))
+	}
 	if x.worked {
 		attrs = append(attrs,
 			slog.Bool("cache_hit", x.hit),

@@ -68,6 +68,8 @@ type Config struct {
 	// Pools tells of the worker pools for metrics and /debug/pools; nil has
 	// none to tell of.
 	Pools func() []transform.Pool
+	// Jobs is what /v1 is made of; nil has no /v1.
+	Jobs *JobsConfig
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the clock (time.Now).
@@ -123,6 +125,9 @@ func (c Config) Validate() error {
 	}
 	if _, err := parsePresets(c.Presets, c.Limits); err != nil {
 		errs = append(errs, err)
+	}
+	if c.Jobs != nil {
+		errs = append(errs, c.Jobs.validate())
 	}
 	if c.PresetsOnly && len(c.Presets) == 0 {
 		fault("presets-only: no presets are set, so no request could be answered")

@@ -26,6 +26,7 @@ type exchange struct {
 
 	expires time.Time    // when the signed URL ends; zero is never
 	host    string       // of the source
+	token   string       // the name of the token that let it in
 	format  media.Format // written
 	timings transform.Timings
 	worked  bool // timings count

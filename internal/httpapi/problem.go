@@ -23,6 +23,8 @@ type problem struct {
 	Code      media.Code `json:"code"`
 	Parameter string     `json:"parameter,omitempty"`
 	RequestID string     `json:"request_id"`
+	// Errors are all faults of a document, of which the first is told above.
+	Errors []fieldFault `json:"errors,omitempty"`
 }
 
 // newProblem maps a fault by the one table. A fault without a known code
@@ -33,6 +35,9 @@ func newProblem(err error, requestID string) problem {
 	var fault *media.Error
 	if code != codeInternal && errors.As(err, &fault) {
 		p.Detail, p.Parameter = fault.Detail, fault.Param
+	}
+	if many, ok := errors.AsType[*manyFaults](err); ok {
+		p.Errors = many.all
 	}
 	if code == media.CodeCancelled {
 		// The client is still there, so it was the server that gave up.
@@ -49,7 +54,7 @@ func (s *Server) writeProblem(x *exchange, err error) {
 	p := newProblem(err, x.id)
 	x.code = p.Code
 	h := x.w.Header()
-	for _, name := range []string{"Content-Length", "Content-Disposition", "ETag", "Last-Modified", "Server-Timing", "Cache-Status", "Spillway-Effort"} {
+	for _, name := range []string{"Content-Length", "Content-Disposition", "ETag", "Last-Modified", "Server-Timing", "Cache-Status", "Spillway-Effort", "Link"} {
 		h.Del(name)
 	}
 	h.Set("Content-Type", "application/problem+json")

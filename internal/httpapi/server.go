@@ -51,6 +51,7 @@ type Server struct {
 	cfg     Config
 	images  Transformer
 	presets map[string]url.Values
+	jobs    *jobsAPI // nil without
 	metrics *metrics
 	tracer  trace.Tracer
 	log     *slog.Logger
@@ -60,6 +61,11 @@ type Server struct {
 func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Jobs != nil {
+		own := *cfg.Jobs
+		own.setDefaults()
+		cfg.Jobs = &own
 	}
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("check http settings: %w", err)
@@ -71,12 +77,39 @@ func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
 	if cfg.Tracer == nil {
 		cfg.Tracer = noop.NewTracerProvider()
 	}
-	return &Server{
+	s := &Server{
 		cfg: cfg, images: images, presets: presets, log: log,
 		metrics: newMetrics(images, cfg),
 		tracer:  cfg.Tracer.Tracer("github.com/spillway-media/spillway/internal/httpapi"),
-	}, nil
+	}
+	if cfg.Jobs != nil {
+		s.jobs = newJobsAPI(s, *cfg.Jobs, log)
+	}
+	return s, nil
 }
+
+// Run does what goes on between requests: it watches the jobs whose events
+// are streamed. When ctx ends it ends the streams, which would otherwise keep
+// an orderly stop waiting, and takes no new ones.
+func (s *Server) Run(ctx context.Context) error {
+	if s.jobs == nil {
+		<-ctx.Done()
+		return nil
+	}
+	s.jobs.watcher.run(ctx)
+	return nil
+}
+
+// public is the handler for clients. It says which requests have a body that
+// is wanted, since the listener takes in all others.
+type public struct {
+	http.HandlerFunc
+	jobs *jobsAPI // nil without
+}
+
+// TakesBody tells whether the route of r reads its body, within limits of
+// its own.
+func (p public) TakesBody(r *http.Request) bool { return p.jobs != nil && p.jobs.takesBody(r) }
 
 // Public is the handler for clients.
 func (s *Server) Public() http.Handler {
@@ -91,7 +124,7 @@ func (s *Server) Public() http.Handler {
 		missing = s.handle("none", s.api(s.answerMissing))
 		site    = s.handle("site", s.answerSite)
 	)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return public{jobs: s.jobs, HandlerFunc: func(w http.ResponseWriter, r *http.Request) {
 		// The mux of net/http would redirect paths with // or .. in them,
 		// which would break signatures and keys; these routes are few.
 		path := r.URL.Path
@@ -110,12 +143,14 @@ func (s *Server) Public() http.Handler {
 			ready.ServeHTTP(w, r)
 		case path == "/metrics" && s.cfg.MetricsOnPublic:
 			scrape.ServeHTTP(w, r)
+		case s.jobs != nil && strings.HasPrefix(path, jobsPrefix):
+			s.jobs.serve(w, r, missing)
 		case s.cfg.Site != nil && s.cfg.Site.Has(path):
 			site.ServeHTTP(w, r)
 		default:
 			missing.ServeHTTP(w, r)
 		}
-	})
+	}}
 }
 
 // api is what all answers to programs share.

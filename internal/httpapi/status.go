@@ -17,6 +17,19 @@ const (
 	codeRange            media.Code = "range-not-satisfiable"
 	codeNotReady         media.Code = "not-ready"
 	codeInternal         media.Code = "internal"
+
+	codeUnauthorized   media.Code = "unauthorized"
+	codeReadOnly       media.Code = "read-only-token"
+	codeInvalidBody    media.Code = "invalid-body"
+	codeInvalidJob     media.Code = "invalid-job"
+	codeBodyTooLarge   media.Code = "body-too-large"
+	codeUploadTooLarge media.Code = "upload-too-large"
+	codeBodyTimeout    media.Code = "body-timeout"
+	codeNoJob          media.Code = "job-not-found"
+	codeNoOutput       media.Code = "output-not-found"
+	codeJobState       media.Code = "job-state"
+	codeKeyReused      media.Code = "idempotency-key-reused"
+	codeStore          media.Code = "store-unavailable"
 )
 
 // statusClientGone is what the log says of a request nobody waited for. No
@@ -69,6 +82,19 @@ var verdicts = map[media.Code]verdict{
 	media.CodeSourceTimeout:  {http.StatusGatewayTimeout, "The source is too slow", false},
 
 	media.CodeSourceUnavailable: {http.StatusServiceUnavailable, "The source is not available", false},
+
+	codeInvalidBody:    {http.StatusBadRequest, "The body cannot be read", false},
+	codeUnauthorized:   {http.StatusUnauthorized, "A token is needed", false},
+	codeReadOnly:       {http.StatusForbidden, "The token may only ask", false},
+	codeNoJob:          {http.StatusNotFound, "The job does not exist", false},
+	codeNoOutput:       {http.StatusNotFound, "The output does not exist", false},
+	codeBodyTimeout:    {http.StatusRequestTimeout, "The body did not arrive", false},
+	codeJobState:       {http.StatusConflict, "The job's state does not allow it", false},
+	codeBodyTooLarge:   {http.StatusRequestEntityTooLarge, "The body is too large", false},
+	codeUploadTooLarge: {http.StatusRequestEntityTooLarge, "The upload is too large", false},
+	codeInvalidJob:     {http.StatusUnprocessableEntity, "The job is not valid", false},
+	codeKeyReused:      {http.StatusUnprocessableEntity, "The idempotency key belongs to another job", false},
+	codeStore:          {http.StatusServiceUnavailable, "The store of jobs is not available", false},
 }
 
 // Codes lists every code an answer can carry with its status; the reference

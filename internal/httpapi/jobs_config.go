@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spillway-media/spillway/jobs"
+)
+
+// JobsConfig is what /v1 is made of.
+type JobsConfig struct {
+	// Tokens open it; there is at least one.
+	Tokens Tokens
+	Client JobClient
+	Store  JobStore
+	// Uploads takes originals in; nil has no /v1/uploads.
+	Uploads Uploads
+	// Outputs gives what jobs made; nil has no /v1/outputs.
+	Outputs Outputs
+	// MaxUpload is the largest upload in bytes (64 MiB).
+	MaxUpload int64
+	// MaxStreams is how many may watch jobs at once (1,000).
+	MaxStreams int
+	// BodyTimeout ends a request whose body does not arrive: a document within
+	// it, an upload that stands still for as long (30 s).
+	BodyTimeout time.Duration
+	// Bell tells of the doorbell for metrics; nil has nothing to tell.
+	Bell func() jobs.BellStats
+}
+
+// JobClient is how jobs come in and are told what to do; *jobs.Client is one.
+type JobClient interface {
+	Enqueue(ctx context.Context, specs ...jobs.Spec) ([]jobs.Enqueued, error)
+	Cancel(ctx context.Context, id jobs.ID, reason string) (jobs.Job, error)
+	Retry(ctx context.Context, id jobs.ID) (jobs.Job, error)
+}
+
+// JobStore is what can be asked of jobs; every jobs.Store is one.
+type JobStore interface {
+	jobs.QueryStore
+	Checkpoints(ctx context.Context, id jobs.ID, after string, limit int) ([]jobs.Checkpoint, error)
+	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
+}
+
+// Upload is an original that was taken in.
+type Upload struct {
+	// Input is what a job names it by.
+	Input       string    `json:"input"`
+	Bytes       int64     `json:"bytes"`
+	SHA256      string    `json:"sha256"`
+	ContentType string    `json:"content_type"` // by its bytes
+	ExpiresAt   time.Time `json:"expires_at,omitzero"`
+}
+
+// Uploads keeps originals that clients send.
+type Uploads interface {
+	// Save reads body to its end and keeps it. It gives back the body's own
+	// errors wrapped; others that are no *media.Error are the store's fault.
+	Save(ctx context.Context, body io.Reader) (Upload, error)
+}
+
+// Output is something a job made.
+type Output struct {
+	io.ReadSeekCloser
+	Bytes       int64
+	ContentType string
+	ETag        string // with its quotes; "" is none
+	Modified    time.Time
+}
+
+// ErrNoOutput means that there is nothing under a key.
+var ErrNoOutput = errors.New("no such output")
+
+// Outputs gives what jobs made.
+type Outputs interface {
+	// Open gives what lies under key, which the caller closes, or ErrNoOutput.
+	Open(ctx context.Context, key string) (Output, error)
+}
+
+func (c *JobsConfig) setDefaults() {
+	if c.MaxUpload == 0 {
+		c.MaxUpload = 64 << 20
+	}
+	if c.MaxStreams == 0 {
+		c.MaxStreams = 1000
+	}
+	if c.BodyTimeout == 0 {
+		c.BodyTimeout = 30 * time.Second
+	}
+}
+
+func (c *JobsConfig) validate() error {
+	var errs []error
+	if len(c.Tokens) == 0 {
+		errs = append(errs, errors.New("api-token-file: there is no token, so nobody could use /v1"))
+	}
+	if c.Client == nil || c.Store == nil {
+		errs = append(errs, errors.New("jobs: there is no store"))
+	}
+	if c.MaxUpload < 1 || c.MaxStreams < 1 || c.BodyTimeout < time.Millisecond {
+		errs = append(errs, fmt.Errorf("jobs: %d bytes, %d streams or %s are no limits", c.MaxUpload, c.MaxStreams, c.BodyTimeout))
+	}
+	return errors.Join(errs...)
+}

@@ -97,7 +97,7 @@ func (c Config) Validate() error {
 	c = c.withDefaults()
 	_, allowErr := parseAllow(c.Allow)
 	_, rootErr := rootBucket(c.Root)
-	errs := []error{allowErr, rootErr, c.S3.validate()}
+	errs := []error{allowErr, rootErr, c.S3.Validate()}
 	if c.MaxBytes < 0 {
 		errs = append(errs, fmt.Errorf("max-source-bytes: %d is not positive", c.MaxBytes))
 	}

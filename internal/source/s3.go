@@ -23,8 +23,8 @@ import (
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// validate joins the faults of the object store's settings.
-func (c S3) validate() error {
+// Validate joins the faults of the object store's settings.
+func (c S3) Validate() error {
 	var errs []error
 	if (c.AccessKey == "") != (c.SecretKey == "") {
 		errs = append(errs, errors.New("s3-access-key, s3-secret-key: one is set without the other"))
@@ -36,6 +36,32 @@ func (c S3) validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Load gives the SDK's settings. It asks no server.
+func (c S3) Load(ctx context.Context) (aws.Config, error) {
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})}
+	if c.Region != "" {
+		options = append(options, awsconfig.WithRegion(c.Region))
+	}
+	if c.AccessKey != "" {
+		fixed := credentials.NewStaticCredentialsProvider(c.AccessKey, c.SecretKey, "")
+		options = append(options, awsconfig.WithCredentialsProvider(fixed))
+	}
+	loaded, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("load S3 settings: %w", err)
+	}
+	if loaded.Region == "" {
+		loaded.Region = "us-east-1"
+	}
+	return loaded, nil
+}
+
+// ParseBucket reads s3://bucket/prefix; the prefix has no slash at its ends.
+func ParseBucket(location string) (bucket, prefix string, err error) {
+	rule, err := parseS3Rule(location)
+	return rule.bucket, rule.prefix, err
 }
 
 // bucketStore opens objects of S3 and its like.
@@ -51,20 +77,9 @@ type bucketStore struct {
 // the SDK's credential chain has a client of its own, as instance roles are
 // given out on a link-local address.
 func newBucketStore(ctx context.Context, cfg Config, allow allowList, at *origins) (*bucketStore, error) {
-	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})}
-	if cfg.S3.Region != "" {
-		options = append(options, awsconfig.WithRegion(cfg.S3.Region))
-	}
-	if cfg.S3.AccessKey != "" {
-		fixed := credentials.NewStaticCredentialsProvider(cfg.S3.AccessKey, cfg.S3.SecretKey, "")
-		options = append(options, awsconfig.WithCredentialsProvider(fixed))
-	}
-	loaded, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	loaded, err := cfg.S3.Load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("load S3 settings: %w", err)
-	}
-	if loaded.Region == "" {
-		loaded.Region = "us-east-1"
+		return nil, err
 	}
 	guard := Guard{AllowPrivate: cfg.AllowPrivate || cfg.S3.Endpoint != "", Timeout: cfg.ConnectTimeout}
 	store := &bucketStore{cfg: cfg, allow: allow, origins: at, transport: newTransport(cfg, guard)}

@@ -1,0 +1,101 @@
+package derive
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/blob"
+	"github.com/spillway-media/spillway/internal/media"
+)
+
+// UploadScheme begins references to uploads: upload:ID. Only jobs may use them.
+const UploadScheme = "upload:"
+
+// uploadFolder is where they lie in the blob store.
+const uploadFolder = "uploads"
+
+var uploadID = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}$`)
+
+// uploadKey is where what ref names lies.
+func uploadKey(ref string) (string, error) {
+	id := strings.TrimPrefix(ref, UploadScheme)
+	if !uploadID.MatchString(id) {
+		return "", errors.New("not the id of an upload")
+	}
+	return uploadFolder + "/" + id, nil
+}
+
+// Uploads are originals that were sent to be the input of jobs. An id cannot be
+// guessed, and whoever has it may use the upload until it is swept.
+type Uploads struct{ store blob.Store }
+
+// NewUploads keeps uploads in store.
+func NewUploads(store blob.Store) *Uploads { return &Uploads{store: store} }
+
+// Put stores a body of maxBytes at most. The id goes behind "upload:" in a
+// job's input; it holds 128 random bits and the beginning of the content's hash.
+// Too large a body is a media.Error with the code source-too-large.
+func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id string, bytes int64, err error) {
+	file, err := os.CreateTemp("", "spillway-upload-*")
+	if err != nil {
+		return "", 0, fmt.Errorf("store upload: %w", err)
+	}
+	defer file.Close()
+	// Without a name it is gone whatever happens to this process.
+	if err := os.Remove(file.Name()); err != nil {
+		return "", 0, fmt.Errorf("store upload: %w", err)
+	}
+	hash := sha256.New()
+	bytes, err = io.Copy(io.MultiWriter(file, hash), io.LimitReader(body, maxBytes+1))
+	switch {
+	case err != nil:
+		return "", 0, fmt.Errorf("store upload: %w", err)
+	case bytes == 0:
+		return "", 0, media.Errorf(media.CodeInvalidParameter, "The upload is empty.")
+	case bytes > maxBytes:
+		return "", 0, media.Errorf(media.CodeSourceTooLarge, "The upload has more than %d bytes, which is the limit.", maxBytes)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", 0, fmt.Errorf("store upload: %w", err)
+	}
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	id = hex.EncodeToString(random[:]) + "-" + hex.EncodeToString(hash.Sum(nil)[:8])
+	if _, err := u.store.Put(ctx, uploadFolder+"/"+id, file, bytes, blob.PutOptions{IfNoneMatch: true}); err != nil {
+		return "", 0, fmt.Errorf("store upload: %w", err)
+	}
+	return id, bytes, nil
+}
+
+// Sweep removes uploads from before a moment, and tells how many.
+func (u *Uploads) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
+	after := ""
+	for {
+		page, err := u.store.List(ctx, uploadFolder, after, blob.MaxList)
+		if err != nil {
+			return removed, fmt.Errorf("sweep uploads: %w", err)
+		}
+		for _, info := range page {
+			if !info.ModTime.Before(before) {
+				continue
+			}
+			if err := u.store.Delete(ctx, info.Key); err != nil {
+				return removed, fmt.Errorf("sweep uploads: %w", err)
+			}
+			removed++
+		}
+		if len(page) < blob.MaxList {
+			return removed, nil
+		}
+		after = page[len(page)-1].Key
+	}
+}

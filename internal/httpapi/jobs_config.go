@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -45,39 +46,18 @@ type JobStore interface {
 	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
 }
 
-// Upload is an original that was taken in.
-type Upload struct {
-	// Input is what a job names it by.
-	Input       string    `json:"input"`
-	Bytes       int64     `json:"bytes"`
-	SHA256      string    `json:"sha256"`
-	ContentType string    `json:"content_type"` // by its bytes
-	ExpiresAt   time.Time `json:"expires_at,omitzero"`
-}
-
-// Uploads keeps originals that clients send.
+// Uploads keeps originals that clients send; *derive.Uploads is one.
 type Uploads interface {
-	// Save reads body to its end and keeps it. It gives back the body's own
-	// errors wrapped; others that are no *media.Error are the store's fault.
-	Save(ctx context.Context, body io.Reader) (Upload, error)
+	// Put reads body to its end and keeps at most maxBytes of it. It gives back
+	// the body's own errors wrapped; others that are no *media.Error are the
+	// store's fault.
+	Put(ctx context.Context, body io.Reader, maxBytes int64) (id string, bytes int64, err error)
 }
 
-// Output is something a job made.
-type Output struct {
-	io.ReadSeekCloser
-	Bytes       int64
-	ContentType string
-	ETag        string // with its quotes; "" is none
-	Modified    time.Time
-}
-
-// ErrNoOutput means that there is nothing under a key.
-var ErrNoOutput = errors.New("no such output")
-
-// Outputs gives what jobs made.
+// Outputs gives what jobs made; every blob.Store is one.
 type Outputs interface {
-	// Open gives what lies under key, which the caller closes, or ErrNoOutput.
-	Open(ctx context.Context, key string) (Output, error)
+	// Get gives what lies under key, which the caller closes, or blob.ErrNotFound.
+	Get(ctx context.Context, key string) (io.ReadSeekCloser, blob.Info, error)
 }
 
 func (c *JobsConfig) setDefaults() {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -9,8 +10,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/media"
 )
+
+// uploadDocument is an original that was taken in.
+type uploadDocument struct {
+	// Input is what a job names it by.
+	Input string `json:"input"`
+	Bytes int64  `json:"bytes"`
+	// ContentType is told by the first bytes, whatever the client called it.
+	ContentType string `json:"content_type"`
+}
+
+// uploadScheme begins the inputs that are uploads.
+const uploadScheme = "upload:"
 
 // takeUpload keeps an original that a client sends.
 func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
@@ -22,7 +36,7 @@ func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
 		return media.Errorf(codeUploadTooLarge, "The upload has %d bytes; at most %d are taken.", x.r.ContentLength, a.cfg.MaxUpload)
 	}
 	body := &arriving{a: a, x: x, r: http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, a.cfg.MaxUpload)}
-	upload, err := a.cfg.Uploads.Save(x.r.Context(), body)
+	id, bytes, err := a.cfg.Uploads.Put(x.r.Context(), body, a.cfg.MaxUpload)
 	if body.err != nil {
 		return bodyFault(x, body.err, codeUploadTooLarge)
 	}
@@ -30,22 +44,33 @@ func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
 		return fileFault(err)
 	}
 	bodyRead(x)
-	return a.writeJSON(x, http.StatusCreated, upload)
+	kind := "application/octet-stream"
+	if format := media.Sniff(body.head); format != "" {
+		kind = format.ContentType()
+	}
+	return a.writeJSON(x, http.StatusCreated, uploadDocument{uploadScheme + id, bytes, kind})
 }
 
 // arriving is the body of an upload. It may take as long as it likes, but not
 // stand still.
 type arriving struct {
-	a   *jobsAPI
-	x   *exchange
-	r   io.Reader
-	err error // of the client's side
+	a    *jobsAPI
+	x    *exchange
+	r    io.Reader
+	head []byte // the first bytes
+	err  error  // of the client's side
 }
+
+// headBytes is as much as it takes to tell a format.
+const headBytes = 4 << 10
 
 // Read implements io.Reader.
 func (b *arriving) Read(p []byte) (int, error) {
 	b.a.awaitBody(b.x)
 	n, err := b.r.Read(p)
+	if room := headBytes - len(b.head); room > 0 {
+		b.head = append(b.head, p[:min(n, room)]...)
+	}
 	if err != nil && err != io.EOF { //nolint:errorlint // a Reader gives io.EOF itself
 		b.err = err
 	}
@@ -69,11 +94,11 @@ func (a *jobsAPI) sendOutput(x *exchange, key string) error {
 	if _, err := readParameters(x.r); err != nil {
 		return err
 	}
-	if !outputKey(key) {
+	if !strings.HasPrefix(key, outputPrefix) || blob.CheckKey(key) != nil {
 		return media.Errorf(codeNoOutput, "%.100q is not the key of an output.", key)
 	}
-	out, err := a.cfg.Outputs.Open(x.r.Context(), key)
-	if errors.Is(err, ErrNoOutput) {
+	out, info, err := a.cfg.Outputs.Get(x.r.Context(), key)
+	if errors.Is(err, blob.ErrNotFound) {
 		return media.Wrap(codeNoOutput, err, "There is no output %.100q, or it was removed.", key)
 	}
 	if err != nil {
@@ -81,34 +106,23 @@ func (a *jobsAPI) sendOutput(x *exchange, key string) error {
 	}
 	defer out.Close() //nolint:errcheck // it was only read from
 	h := x.w.Header()
-	setValidators(h, out.ETag, out.Modified)
+	// Keys name what lies under them, so that size and time are tag enough.
+	etag := fmt.Sprintf(`"%x-%x"`, info.Size, info.ModTime.UnixNano())
+	setValidators(h, etag, info.ModTime)
 	h.Set("Cache-Control", "private, no-cache")
-	if out.ETag != "" && x.r.Header.Get("If-None-Match") == out.ETag {
+	if x.r.Header.Get("If-None-Match") == etag {
 		x.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	h.Set("Content-Type", contentType(out.ContentType))
-	h.Set("Content-Disposition", outputDisposition(key, out.ContentType))
+	h.Set("Content-Type", info.ContentType)
+	h.Set("Content-Disposition", outputDisposition(key, info.ContentType))
 	if x.r.Method == http.MethodHead {
 		h.Set("Accept-Ranges", "bytes")
-		h.Set("Content-Length", strconv.FormatInt(out.Bytes, 10))
+		h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
 		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return sendStored(x, out, out.Bytes)
-}
-
-// outputKey takes keys below jobs/ that mean what they say to every store.
-func outputKey(key string) bool {
-	return len(key) <= 1024 && strings.HasPrefix(key, outputPrefix) && path.Clean(key) == key &&
-		!strings.Contains(key, "\\") && plainText(key)
-}
-
-func contentType(kind string) string {
-	if kind == "" {
-		return "application/octet-stream"
-	}
-	return kind
+	return sendStored(x, out, info.Size)
 }
 
 // outputDisposition has browsers save what could run in them.

@@ -36,7 +36,7 @@ func TestStatuses(t *testing.T) {
 		media.CodeEncodeFailed: 500, "internal": 500, media.CodeSourceFailed: 502,
 		media.CodeOverloaded: 503, "not-ready": 503, media.CodeSourceUnavailable: 503, media.CodeSourceTimeout: 504,
 		media.CodeCancelled: 499,
-		"invalid-body": 400, "unauthorized": 401, "read-only-token": 403, "job-not-found": 404, "output-not-found": 404,
+		"invalid-body":      400, "unauthorized": 401, "read-only-token": 403, "job-not-found": 404, "output-not-found": 404,
 		"body-timeout": 408, "job-state": 409, "body-too-large": 413, "upload-too-large": 413,
 		"invalid-job": 422, "idempotency-key-reused": 422, "store-unavailable": 503,
 	}

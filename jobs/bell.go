@@ -33,4 +33,7 @@ type BellStats struct {
 	Failures uint64
 	Repairs  uint64 // how many depths were set right
 	Drift    uint64 // by how many tokens together
+	// Doubts is how many waits were cut off so that a token may be lost; the
+	// next repair puts it back.
+	Doubts uint64
 }

@@ -17,7 +17,9 @@ type Doorbell interface {
 	// It answers the queue whose token it took, or "" when it took none.
 	Wait(ctx context.Context, queues []string, poll time.Duration) (took string)
 	// Took corrects the depths after a claim: by how many more jobs of each
-	// queue were claimed than tokens taken (negative: fewer).
+	// queue were claimed than tokens taken (negative: fewer). Every claim tells,
+	// so that it adds up; when tokens led to no job at all, the bell sees to it
+	// that this process does not take them again in circles.
 	Took(ctx context.Context, more map[string]int)
 	// Repair sets the depths of these queues to what SQL says, and answers
 	// what it changed them by.

@@ -25,7 +25,6 @@ type claimer struct {
 	*Worker
 	token    string // the queue whose token was taken and is not spent; "" is none
 	failures int    // claims in a row that the store did not answer
-	empty    int    // claims in a row that a token led to in vain
 }
 
 // turn claims once, and answers how long to wait before the next turn.
@@ -84,24 +83,13 @@ func (c *claimer) failed(ctx context.Context, err error) time.Duration {
 	return retryWait(c.failures)
 }
 
-// nothing: wait for the bell. A token that led to nothing is spent, as its job
-// was somebody else's, but for a worker that may not take every job: there it
-// may stand for one that others can take. It is given back, and not taken again
-// at once. Many tokens in vain mean that the depth is wrong; the wait grows, so
-// that they are not eaten up by asking the store for each.
+// nothing: wait for the bell. A token that led to nothing is put back all the
+// same, because only then do tokens taken and jobs claimed add up: whose claim
+// was faster takes it, or it stands for a job that others may take. The bell
+// sees to it that it is not taken in circles.
 func (c *claimer) nothing(ctx context.Context) time.Duration {
 	c.answered()
-	had := c.token != ""
-	if had && c.cfg.Row.Market == Spot {
-		c.putBack(ctx)
-		return c.cfg.Poll
-	}
-	c.token = ""
-	if !had {
-		c.empty = 0
-	} else if c.empty++; c.empty > 2 {
-		return min(c.cfg.Poll, 10*time.Millisecond<<min(c.empty, 10))
-	}
+	c.putBack(ctx)
 	c.Worker.claimed() // nothing is on its way while it waits
 	c.token = c.wait(ctx)
 	return 0
@@ -132,7 +120,6 @@ func (c *claimer) answered() {
 // took has the bell count what was claimed.
 func (c *claimer) took(ctx context.Context, found []Job) {
 	c.answered()
-	c.empty = 0
 	more := map[string]int{}
 	if c.token != "" {
 		more[c.token]--

@@ -39,8 +39,6 @@ const (
 	repairTime = 2 * time.Second
 	// onItsWay is for how long the ring for a job may come after its claim.
 	onItsWay = time.Second
-	// chunk is how many tokens one command pushes.
-	chunk = 1000
 )
 
 // Bell is a jobs.Doorbell. It is safe for concurrent use.
@@ -108,8 +106,8 @@ func (b *Bell) Ring(ctx context.Context, queue string, n int) {
 	}
 }
 
-// Took pops the tokens of jobs that were claimed without them, and puts back
-// those that led to nothing.
+// Took pops the tokens of jobs that were claimed without them, and rings those
+// again that led to nothing.
 func (b *Bell) Took(ctx context.Context, more map[string]int) {
 	claimed, sum := map[string]int{}, 0
 	for queue, n := range more {
@@ -129,22 +127,17 @@ func (b *Bell) Took(ctx context.Context, more map[string]int) {
 	_ = b.ask(ctx, b.timeout, false, func(ctx context.Context, c *redis.Client) error {
 		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for queue, n := range more {
+				keys := []string{b.key(queue), b.early(queue)}
 				if n > 0 {
-					p.Eval(ctx, tookScript, []string{b.key(queue), b.early(queue)}, n, onItsWay.Milliseconds())
+					p.Eval(ctx, tookScript, keys, n, onItsWay.Milliseconds())
+				} else if n < 0 {
+					p.Eval(ctx, ringScript, keys, -n)
 				}
-				b.push(ctx, p, queue, -n)
 			}
 			return nil
 		})
 		return err
 	})
-}
-
-// push puts tokens into a list as they were.
-func (b *Bell) push(ctx context.Context, p redis.Pipeliner, queue string, n int) {
-	for ; n > 0; n -= chunk {
-		p.RPush(ctx, b.key(queue), slices.Repeat([]any{"1"}, min(n, chunk))...)
-	}
 }
 
 // Repair sets the depths by one script. It asks even when the breaker is open,

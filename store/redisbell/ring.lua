@@ -1,5 +1,5 @@
--- Pushes the tokens of jobs that became ready, less those that were claimed
--- before this ring came through: a worker that polls can be that quick.
+-- Pushes the tokens of jobs that are ready, less those that were claimed before
+-- their tokens were there: a worker that polls can be that quick.
 -- KEYS[1]  the queue's list
 -- KEYS[2]  how many claims were ahead of their tokens; it expires by itself
 -- ARGV[1]  how many jobs

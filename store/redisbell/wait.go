@@ -182,7 +182,7 @@ func (b *Bell) unblock(ctx context.Context) error {
 // giveBack returns a token that came as its taker left.
 func (b *Bell) giveBack(ctx context.Context, queue string) {
 	err := b.ask(ctx, b.timeout, false, func(ctx context.Context, c *redis.Client) error {
-		return c.RPush(ctx, b.key(queue), "1").Err()
+		return c.Eval(ctx, ringScript, []string{b.key(queue), b.early(queue)}, 1).Err()
 	})
 	if err != nil {
 		b.doubts.Add(1)

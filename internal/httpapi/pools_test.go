@@ -41,7 +41,7 @@ func TestPoolsTellWhyTheyGrewAndWhatStoppedThem(t *testing.T) {
 			}
 		}
 		res := ask(b.Admin(), http.MethodGet, "/debug/pools")
-		if err := json.Unmarshal([]byte(body(t, res)), &told); err != nil || len(told.Pools) != 2 {
+		if err := json.Unmarshal([]byte(body(t, res)), &told); err != nil || len(told.Pools) != 3 {
 			t.Fatalf("%d pools, %v", len(told.Pools), err)
 		}
 		p := told.Pools[0]

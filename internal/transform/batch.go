@@ -54,6 +54,9 @@ func (bs *batches) add(s *Service, f *flight) (b *batch, fresh bool) {
 	}
 	if key != "" {
 		key = f.job.Ref + " " + f.versions + " " + key
+		if f.job.Background {
+			key = "background " + key // nobody who is in a hurry gets into it
+		}
 	}
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -78,7 +81,7 @@ func (bs *batches) purge(group string) {
 func (bs *batches) newBatch(s *Service, key string, f *flight) *batch {
 	b := &batch{key: key, set: bs, flights: []*flight{f}, plan: f.plan, alive: 1, service: s}
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(f.ctx))
-	b.turn = newTurn(laneOf(f.plan), f.plan.Cost, 0, func(ctx context.Context, _ *turn) { s.fly(ctx, b) })
+	b.turn = newTurn(laneOf(f.plan, f.job.Background), f.plan.Cost, 0, func(ctx context.Context, _ *turn) { s.fly(ctx, b) })
 	b.turn.weigh = b.weigh
 	f.turn = b.turn
 	if key != "" {
@@ -93,7 +96,7 @@ func (b *batch) take(f *flight, budget int64) bool {
 		return false // it is about to be given up, but not for anything f has done
 	}
 	plan, ok := media.Merge(b.plan, f.plan)
-	if !ok || plan.Memory+max(f.marked, b.flights[0].marked) > budget || laneOf(plan) != b.turn.lane {
+	if !ok || plan.Memory+max(f.marked, b.flights[0].marked) > budget || laneOf(plan, f.job.Background) != b.turn.lane {
 		return false
 	}
 	b.turn.grow(b.service.line, plan.Cost-b.plan.Cost)

@@ -27,6 +27,11 @@ type Config struct {
 	// longer than that for OverloadAfter (800 ms, 3 s): a burst is worked off,
 	// a standing line would only make everybody late.
 	OverloadWait, OverloadAfter time.Duration
+	// Background is how many of Jobs may be work in the background, so that
+	// the rest is there at once for whoever comes (0: all of them), and
+	// BackgroundWait its longest wait for a turn (0: 5 m).
+	Background     int
+	BackgroundWait time.Duration
 	// ReduceAfter is the wait from which encoders take less effort where a
 	// request leaves that open; 0 never (0).
 	ReduceAfter time.Duration
@@ -81,6 +86,15 @@ func (c Config) workers() (least, most int) {
 	return least, most
 }
 
+// inBackground is the most workers for work in the background. Where it may
+// have all slots, it has as many as other work.
+func (c Config) inBackground(most int) int {
+	if c.Background == 0 || c.Background >= c.Jobs {
+		return most
+	}
+	return c.Background
+}
+
 // DefaultConfig suits a machine of the given cores and memory.
 func DefaultConfig(cores int, memory int64) Config {
 	jobs := max(cores, 1)
@@ -105,6 +119,8 @@ func (c Config) Validate() error {
 	check(c.QueueWait >= 0 && c.QueueWait <= time.Hour, "queue-wait: %s is not within 0s to 1h", c.QueueWait)
 	check(c.OverloadWait > 0 && c.OverloadWait <= time.Hour, "overload-wait: %s is not above 0s, up to 1h", c.OverloadWait)
 	check(c.OverloadAfter >= 0 && c.OverloadAfter <= time.Hour, "overload-after: %s is not within 0s to 1h", c.OverloadAfter)
+	check(c.Background >= 0 && c.Background <= 1024, "background-jobs: %d is not within 0 to 1024", c.Background)
+	check(c.BackgroundWait >= 0 && c.BackgroundWait <= time.Hour, "background-wait: %s is not within 0s to 1h", c.BackgroundWait)
 	check(c.ReduceAfter >= 0 && c.ReduceAfter <= time.Hour, "reduce-effort: %s is not within 0s to 1h", c.ReduceAfter)
 	check(c.Unready > 0, "unready-after: %s is not above 0s", c.Unready)
 	check(c.MemoryBudget >= 16<<20, "memory-budget: %d is below the least useful 16777216 bytes", c.MemoryBudget)

@@ -17,6 +17,7 @@ import (
 // more, so that the first to ask may leave without taking the rest along.
 type flight struct {
 	key     string
+	name    string // among flights
 	job     Job
 	src     *originals.Original
 	overlay *originals.Original // nil without a watermark
@@ -64,11 +65,16 @@ type flights struct {
 }
 
 // join gives the flight of that key and whether it is new; a new one is what
-// start makes of it, and the caller's to carry.
-func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, fresh bool, err error) {
+// start makes of it, and the caller's to carry. Flights in the background have
+// names of their own: who is in a hurry must not come to sit in one.
+func (fs *flights) join(key string, inBackground bool, start func() (*flight, error)) (f *flight, fresh bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f = fs.byKey[key]; f != nil {
+	name := key
+	if inBackground && fs.byKey[key] == nil {
+		name = "background " + key
+	}
+	if f = fs.byKey[name]; f != nil {
 		f.wanted++
 		f.holders++
 		fs.joined++
@@ -77,10 +83,10 @@ func (fs *flights) join(key string, start func() (*flight, error)) (f *flight, f
 	if f, err = start(); err != nil {
 		return nil, false, err
 	}
-	f.wanted, f.holders = 1, 1
+	f.name, f.wanted, f.holders = name, 1, 1
 	fs.all[f] = struct{}{}
 	if !f.outdated.Load() {
-		fs.byKey[key] = f
+		fs.byKey[name] = f
 	}
 	return f, true, nil
 }
@@ -139,8 +145,8 @@ func (fs *flights) purge(group string, purges *atomic.Uint64) {
 }
 
 func (fs *flights) forget(f *flight) {
-	if fs.byKey[f.key] == f {
-		delete(fs.byKey, f.key)
+	if fs.byKey[f.name] == f {
+		delete(fs.byKey, f.name)
 	}
 }
 
@@ -174,6 +180,7 @@ func (s *Service) newFlight(ctx context.Context, k key, job Job, src, overlay *o
 		f.overlay = overlay.Retain()
 	}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	f.outdated.Store(s.purges.Load() != job.asOf)
 	return f
 }
 

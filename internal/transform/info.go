@@ -75,7 +75,7 @@ func (s *Service) describe(ctx context.Context, d *Details, src *originals.Origi
 	err := s.tooHeavy(plan.Memory)
 	if err == nil {
 		var fault error
-		t := newTurn(laneOf(plan), plan.Cost, plan.Memory, func(ctx context.Context, _ *turn) {
+		t := newTurn(laneOf(plan, false), plan.Cost, plan.Memory, func(ctx context.Context, _ *turn) {
 			fault = s.guard(func() error { return s.runDescribe(ctx, d, src) })
 		})
 		if err = s.begin(ctx, t); err == nil {

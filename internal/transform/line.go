@@ -160,6 +160,9 @@ func (l *line) relax(in lane) {
 // more: its client may have left by the time it is done, and those behind it
 // would wait for nothing.
 func (l *line) overdue(in lane, waited time.Duration, now time.Time) (limit time.Duration, late bool) {
+	if in == background {
+		return 0, false // nobody has left, and there is no line to stand in
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit = l.limit(in, now)

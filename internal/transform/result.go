@@ -31,6 +31,9 @@ type Job struct {
 	// HeadersOnly stops after planning: type and tag, and no outputs but
 	// those that the cache has.
 	HeadersOnly bool
+	// Background is for work that nobody waits for at a screen: others go
+	// first, and it waits for minutes where they would be refused.
+	Background bool
 
 	asOf uint64 // how many purges there had been when its source was opened
 }

@@ -113,7 +113,7 @@ func (s *Service) do(ctx context.Context, job Job) (*Result, error) {
 		}
 		s.reduced.Add(1)
 	}
-	f, fresh, err := s.flights.join(k.tag, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
+	f, fresh, err := s.flights.join(k.tag, job.Background, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
 	if err != nil {
 		s.counts.record(err)
 		return nil, err
@@ -130,6 +130,9 @@ func (s *Service) depart(ctx context.Context, k key, job Job, src, overlay *orig
 	if s.closing.Load() {
 		return nil, errStopping
 	}
+	if job.Background {
+		return s.newFlight(ctx, k, job, src, overlay), nil
+	}
 	// Local files are read at once, so what is being read will be in the line
 	// in a moment; an origin takes its time, and perhaps for ever.
 	local := src.Meta().Kind == source.KindFile
@@ -139,7 +142,6 @@ func (s *Service) depart(ctx context.Context, k key, job Job, src, overlay *orig
 	}
 	f := s.newFlight(ctx, k, job, src, overlay)
 	f.arrive = arrive
-	f.outdated.Store(s.purges.Load() != job.asOf)
 	return f, nil
 }
 
@@ -174,7 +176,7 @@ func (s *Service) known(ctx context.Context, job Job, src, overlay *originals.Or
 // eased is the job with less effort, when the line is long and nobody makes or
 // has made the full one.
 func (s *Service) eased(job Job, k key) (Job, bool) {
-	if s.cfg.ReduceAfter == 0 || s.line.drain() < s.cfg.ReduceAfter || s.flights.has(k.tag) {
+	if s.cfg.ReduceAfter == 0 || job.Background || s.line.drain() < s.cfg.ReduceAfter || s.flights.has(k.tag) {
 		return job, false
 	}
 	request, ok := job.Request.Eased()
@@ -266,7 +268,7 @@ func (s *Service) board(ctx context.Context, job Job, src, overlay *originals.Or
 	if err != nil || res.NotModified || res.CacheHit {
 		return res, nil, false, err
 	}
-	f, fresh, err := s.flights.join(k.tag, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
+	f, fresh, err := s.flights.join(k.tag, job.Background, func() (*flight, error) { return s.depart(ctx, k, job, src, overlay) })
 	if err != nil {
 		s.counts.record(err)
 		return nil, nil, false, err

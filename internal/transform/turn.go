@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func newTurn(in lane, cost time.Duration, bytes int64, work func(ctx context.Con
 func (t *turn) enter(l *line, now time.Time) (cost time.Duration, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.lane == background {
+		return t.cost, nil
+	}
 	if err := l.enter(t.lane, t.cost, now); err != nil {
 		return 0, err
 	}
@@ -80,16 +84,20 @@ func (t *turn) grow(l *line, more time.Duration) {
 func (t *turn) leave(l *line, refused bool, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.counted {
+		l.left(t.lane, t.cost, refused, now)
+	}
 	t.counted = false
-	l.left(t.lane, t.cost, refused, now)
 }
 
 // start moves the turn from the line to the workers, at what it costs.
 func (t *turn) start(l *line, now time.Time) (cost time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.counted {
+		l.began(t.lane, t.cost, now)
+	}
 	t.counted = false
-	l.began(t.lane, t.cost, now)
 	return t.cost
 }
 
@@ -114,10 +122,17 @@ const targetWait = 5 * time.Millisecond
 // errLeft is the cancel cause when nobody wants the result any more.
 var errLeft = media.Errorf(media.CodeCancelled, "Nobody waits for the picture any more.")
 
-// crews are the workers of both lanes and the gate that keeps them within
+// backgroundQueue is how many pictures may wait in the background besides those
+// that the line has: a few jobs with all their sizes.
+const (
+	backgroundQueue = 1024
+	backgroundWait  = 5 * time.Minute
+)
+
+// crews are the workers of all lanes and the gate that keeps them within
 // slots and memory however many there are.
 type crews struct {
-	pools [lanes]*elastic.DynamicScaler[*turn]
+	pools [kinds]*elastic.DynamicScaler[*turn]
 	gate  *elastic.Gate
 }
 
@@ -132,11 +147,15 @@ func newCrews(c Config, perform elastic.Handler[*turn]) (crews, error) {
 	if target == 0 {
 		target = targetWait
 	}
-	for in := range lanes {
+	for in := range kinds {
+		most, queue := most, c.Jobs+c.Queue
+		if in == background {
+			most, queue = c.inBackground(most), queue+backgroundQueue
+		}
 		made.pools[in], err = elastic.New(elastic.Config[*turn]{
 			Name: in.String(), Handler: perform, Gate: gate, GateShare: in.share(),
 			Classes: classes, Ageing: headStart,
-			MinWorkers: least, MaxWorkers: most, QueueSize: c.Jobs + c.Queue,
+			MinWorkers: min(least, most), MaxWorkers: most, QueueSize: queue,
 			Signal: c.Scale.Signal, TargetWait: target, CheckInterval: c.Scale.Check,
 			ScaleCooldown: c.Scale.Cooldown, KeepIdle: c.Scale.KeepIdle, RetireGrace: c.Scale.RetireGrace,
 		})
@@ -147,9 +166,9 @@ func newCrews(c Config, perform elastic.Handler[*turn]) (crews, error) {
 	return made, nil
 }
 
-// each calls f for both pools at the same time and joins what they say.
+// each calls f for all pools at the same time and joins what they say.
 func (c crews) each(f func(*elastic.DynamicScaler[*turn]) error) error {
-	var errs [lanes]error
+	var errs [kinds]error
 	var wait sync.WaitGroup
 	for in, pool := range c.pools {
 		wait.Go(func() { errs[in] = f(pool) })
@@ -195,7 +214,11 @@ func (s *Service) tooHeavy(bytes int64) error {
 
 // await blocks until the turn has come, ctx ends or patience is used up.
 func (s *Service) await(ctx context.Context, t *turn, ticket *elastic.Ticket) (err error) {
-	timer := time.NewTimer(max(s.cfg.QueueWait, handOver))
+	patience := s.cfg.QueueWait
+	if t.lane == background {
+		patience = cmp.Or(s.cfg.BackgroundWait, backgroundWait)
+	}
+	timer := time.NewTimer(max(patience, handOver))
 	defer timer.Stop()
 	select {
 	case <-t.begun:
@@ -205,7 +228,7 @@ func (s *Service) await(ctx context.Context, t *turn, ticket *elastic.Ticket) (e
 	case <-ctx.Done():
 		err = ended(ctx, "The request ended while it waited for its turn.")
 	case <-timer.C:
-		err = media.Errorf(media.CodeOverloaded, "The server is busy: no turn came within %s.", s.cfg.QueueWait)
+		err = media.Errorf(media.CodeOverloaded, "The server is busy: no turn came within %s.", patience)
 	}
 	if !t.state.CompareAndSwap(inLine, gone) {
 		<-t.begun // the turn came in between; where ctx ended, so does the work
@@ -261,7 +284,9 @@ func (s *Service) perform(ctx context.Context, t *turn) error {
 	close(t.begun)
 	defer func() {
 		t.stamp()
-		s.line.ended(t.lane, cost, time.Now(), t.elapsed())
+		if t.lane != background {
+			s.line.ended(t.lane, cost, time.Now(), t.elapsed())
+		}
 		t.cancel(nil)
 		close(t.ended)
 	}()

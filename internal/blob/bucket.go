@@ -169,7 +169,7 @@ func (b *bucket) List(ctx context.Context, prefix, after string, limit int) ([]I
 	if err := checkList(prefix, limit); err != nil {
 		return nil, err
 	}
-	in := &s3.ListObjectsV2Input{Bucket: &b.name, MaxKeys: aws.Int32(int32(limit))} //nolint:gosec // at most MaxList
+	in := &s3.ListObjectsV2Input{Bucket: &b.name, MaxKeys: aws.Int32(int32(limit))}
 	if below := path.Join(b.prefix, prefix); below != "" {
 		in.Prefix = aws.String(below + "/")
 	}

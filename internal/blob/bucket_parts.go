@@ -48,7 +48,7 @@ func (b *bucket) sendParts(ctx context.Context, key string, upload *string, body
 			return nil, fmt.Errorf("read body: %w", err)
 		}
 		left -= int64(len(piece))
-		number := int32(len(parts) + 1) //nolint:gosec // at most maxParts
+		number := int32(len(parts) + 1)
 		tag, err := b.sendPart(ctx, key, upload, number, piece)
 		if err != nil {
 			return nil, err

@@ -233,12 +233,14 @@ func missing(err error) error {
 
 // Delete implements Store, and removes folders that it leaves empty.
 func (f *folder) Delete(ctx context.Context, key string) error {
-	if _, err := f.Stat(ctx, key); errors.Is(err, ErrNotFound) {
-		return nil
-	} else if err != nil {
-		return err
+	_, err := f.Stat(ctx, key)
+	if err == nil {
+		err = f.root.Remove(key)
 	}
-	if err := f.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return fmt.Errorf("delete blob: %w", err)
 	}
 	for dir := path.Dir(key); dir != "."; dir = path.Dir(dir) {

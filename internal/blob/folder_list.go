@@ -80,7 +80,7 @@ func (l *listing) names(ctx context.Context, dir, from string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // only read from
 	var names []string
 	for {
 		if ctx.Err() != nil {
@@ -118,7 +118,7 @@ func (l *listing) wanted(dir, from string, entry fs.DirEntry) string {
 		return ""
 	}
 	// A folder that after lies in still has keys to give.
-	if full := dir + name; full <= l.after && !(entry.IsDir() && strings.HasPrefix(l.after, full)) {
+	if full := dir + name; full <= l.after && (!entry.IsDir() || !strings.HasPrefix(l.after, full)) {
 		return ""
 	}
 	return name

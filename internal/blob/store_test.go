@@ -90,9 +90,9 @@ func TestStores(t *testing.T) {
 		"a body is taken from where it stands":                        beginsWhereItStands,
 		"large objects are whole, and refused in whole when they are": storesLarge,
 	}
-	for name, make := range stores() {
+	for name, begin := range stores() {
 		t.Run(name, func(t *testing.T) {
-			view := make(t)
+			view := begin(t)
 			for name, run := range cases {
 				t.Run(name, func(t *testing.T) { run(t, view) })
 			}

@@ -49,7 +49,7 @@ func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id s
 	if err != nil {
 		return "", 0, fmt.Errorf("store upload: %w", err)
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // it has no name, so nothing of it stays
 	// Without a name it is gone whatever happens to this process.
 	if err := os.Remove(file.Name()); err != nil {
 		return "", 0, fmt.Errorf("store upload: %w", err)

@@ -1,0 +1,35 @@
+-- What the worker does not know about itself stays as the scheduler has put it.
+-- name: register
+INSERT INTO workers (id, hostname, provider, region, instance_id, instance_type, market, queues, slots, version,
+                     cost_per_hour_cents, status, registered_at, last_heartbeat)
+VALUES (?1, ?2, coalesce(nullif(?3, ''), 'vps'), ?4, ?5, ?6, coalesce(nullif(?7, ''), 'vps'), ?8, ?9, ?10, ?11, 'active', ?12, ?12)
+ON CONFLICT (id) DO UPDATE SET
+  hostname = excluded.hostname, provider = coalesce(nullif(?3, ''), provider), region = coalesce(nullif(?4, ''), region),
+  instance_id = coalesce(nullif(?5, ''), instance_id), instance_type = coalesce(nullif(?6, ''), instance_type),
+  market = coalesce(nullif(?7, ''), market), queues = excluded.queues, slots = excluded.slots, version = excluded.version,
+  cost_per_hour_cents = CASE WHEN ?11 > 0 THEN ?11 ELSE cost_per_hour_cents END,
+  status = 'active', current_jobs = 0, registered_at = excluded.registered_at, last_heartbeat = excluded.last_heartbeat,
+  drain_deadline = NULL, terminated_at = NULL
+
+-- name: record
+INSERT INTO worker_metrics (worker_id, at, cpu_percent, memory_bytes, memory_limit, jobs_running)
+SELECT id, ?2, ?3, ?4, ?5, ?6 FROM workers WHERE id = ?1
+ON CONFLICT DO UPDATE SET cpu_percent = excluded.cpu_percent, memory_bytes = excluded.memory_bytes,
+  memory_limit = excluded.memory_limit, jobs_running = excluded.jobs_running
+
+-- name: leave
+UPDATE workers SET status = 'terminated', terminated_at = coalesce(terminated_at, ?2), current_jobs = 0 WHERE id = ?1
+
+-- name: workers_here
+SELECT id, hostname, provider, region, instance_id, instance_type, market, queues, slots, version, cost_per_hour_cents,
+       status, current_jobs, registered_at, last_heartbeat, last_job_completed_at, drain_deadline, terminated_at
+FROM workers WHERE terminated_at IS NULL ORDER BY registered_at, id
+
+-- name: workers_gone
+SELECT id, hostname, provider, region, instance_id, instance_type, market, queues, slots, version, cost_per_hour_cents,
+       status, current_jobs, registered_at, last_heartbeat, last_job_completed_at, drain_deadline, terminated_at
+FROM workers WHERE terminated_at IS NOT NULL ORDER BY terminated_at DESC, id LIMIT 200
+
+-- name: latest_metric
+SELECT at, cpu_percent, memory_bytes, memory_limit, jobs_running FROM worker_metrics
+WHERE worker_id = ?1 ORDER BY at DESC LIMIT 1

@@ -29,9 +29,6 @@ func (k *Keeper) lead(ctx context.Context) error {
 // of them have ended when it returns, so that the next one is alone.
 func (k *Keeper) leadWhile(ctx context.Context, won Election) error {
 	ctx, stop := context.WithCancel(ctx)
-	var loops sync.WaitGroup
-	defer loops.Wait()
-	defer stop()
 	roles := []*role{k.prune, k.bury}
 	if k.bell.Stats().Kind != processKind { // which keeps no depths
 		roles = append(roles, k.reconcile)
@@ -39,6 +36,14 @@ func (k *Keeper) leadWhile(ctx context.Context, won Election) error {
 	if k.cfg.Ageing > 0 {
 		roles = append(roles, k.aging)
 	}
+	var loops sync.WaitGroup
+	defer func() {
+		stop()
+		loops.Wait()
+		for _, r := range roles {
+			r.failed.Store(0) // what it could not do is another's concern now
+		}
+	}()
 	for _, r := range roles {
 		loops.Go(func() { r.run(ctx) })
 	}

@@ -42,14 +42,20 @@ func (k *Keeper) rescueSome(ctx context.Context) (int, error) {
 	return changed, nil
 }
 
+// noteRescue counts and logs what became of a lost job.
 func (k *Keeper) noteRescue(job *Job, o Outcome) {
-	if o.State == Failed && !job.CancelAsked {
+	log := k.log.With("job_id", job.ID, "queue", job.Queue, "worker_id", job.WorkerID)
+	switch {
+	case job.CancelAsked:
+		k.rescued.Add(1)
+		log.Info("lost job cancelled", "reason", "its cancel was asked before its worker was lost")
+	case o.State == Failed:
 		k.poisoned.Add(1)
-		k.log.Warn("job poisoned", "job_id", job.ID, "queue", job.Queue, "worker_id", job.WorkerID, "reason", o.Reason)
-		return
+		log.Warn("job poisoned", "reason", o.Reason)
+	default:
+		k.rescued.Add(1)
+		log.Info("job rescued", "reason", o.Reason)
 	}
-	k.rescued.Add(1)
-	k.log.Info("job rescued", "job_id", job.ID, "queue", job.Queue, "worker_id", job.WorkerID, "reason", o.Reason)
 }
 
 // ring tells the bell what became ready, also when the process is about to end.

@@ -152,4 +152,3 @@ func (s *Store) held(l jobs.Lease) (*row, error) {
 	}
 	return r, nil
 }
-

@@ -1,0 +1,6 @@
+//go:build race
+
+package storetest
+
+// flood is how many jobs one tenant has; the race detector makes each dear.
+const flood = 1_000

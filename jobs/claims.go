@@ -90,7 +90,7 @@ func (c *claimer) failed(ctx context.Context, err error) time.Duration {
 func (c *claimer) nothing(ctx context.Context) time.Duration {
 	c.answered()
 	c.putBack(ctx)
-	c.Worker.claimed() // nothing is on its way while it waits
+	c.claimed() // nothing is on its way while it waits
 	c.token = c.wait(ctx)
 	return 0
 }

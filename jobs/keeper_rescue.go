@@ -21,8 +21,7 @@ func (k *Keeper) rescueSome(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list lost jobs: %w", err)
 	}
-	changed, ready := 0, map[string]int{}
-	defer func() { k.ring(ctx, ready) }()
+	changed := 0
 	for i := range lost {
 		job := &lost[i]
 		o := AfterLoss(job)
@@ -36,7 +35,7 @@ func (k *Keeper) rescueSome(ctx context.Context) (int, error) {
 		changed++
 		k.noteRescue(job, o)
 		if o.State == Queued && !job.CancelAsked {
-			ready[job.Queue]++
+			k.ring(ctx, map[string]int{job.Queue: 1})
 		}
 	}
 	return changed, nil

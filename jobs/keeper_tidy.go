@@ -20,7 +20,7 @@ func (k *Keeper) pruneFinished(ctx context.Context) error {
 		if err != nil {
 			return 0, fmt.Errorf("prune finished jobs: %w", err)
 		}
-		k.pruned.Add(uint64(n)) //nolint:gosec // a count is never negative
+		k.pruned.Add(uint64(n))
 		return n, nil
 	})
 }
@@ -32,7 +32,7 @@ func (k *Keeper) ageWaiting(ctx context.Context) error {
 		if err != nil {
 			return 0, fmt.Errorf("age waiting jobs: %w", err)
 		}
-		k.aged.Add(uint64(n)) //nolint:gosec // a count is never negative
+		k.aged.Add(uint64(n))
 		return n, nil
 	})
 }

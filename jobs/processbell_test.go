@@ -25,7 +25,7 @@ func TestProcessBellWakesWhoWaitsAndRemembersWhatNobodyHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bell := jobs.NewProcessBell()
 		go func() {
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock, not the machine's
 			bell.Ring(t.Context(), "images", 2)
 		}()
 		if queue, took := waits(t.Context(), bell, "bulk", "images"); queue != "images" || took != time.Second {

@@ -167,7 +167,7 @@ func (b *Bell) Repair(ctx context.Context, depths map[string]int64) (map[string]
 		if by[i] != 0 {
 			changed[queue] = by[i]
 			b.repairs.Add(1)
-			b.drift.Add(uint64(max(by[i], -by[i]))) //nolint:gosec // it is not negative
+			b.drift.Add(uint64(max(by[i], -by[i])))
 		}
 	}
 	return changed, nil

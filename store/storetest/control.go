@@ -147,7 +147,7 @@ func retryFresh(f *fixture) {
 		f.must(err)
 		f.equal("what Retry answers", got, f.job(j.ID))
 		if got.State != jobs.Queued || got.Attempts != 0 || got.Lost != 0 || got.Deliveries != 2 ||
-			got.Code != "" || got.Reason != "" || got.CancelAsked || !got.FinishedAt.IsZero() || !got.EligibleAt.After(j.CreatedAt) {
+			got.Code != "" || got.Reason != "" || got.CancelAsked || !got.FinishedAt.IsZero() || got.EligibleAt.Before(j.CreatedAt) {
 			f.Errorf("the job is %+v", got)
 		}
 		again := f.start(j.ID)

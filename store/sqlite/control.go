@@ -28,7 +28,7 @@ func (s *Store) change(ctx context.Context, id jobs.ID, decide func(context.Cont
 		if err := decide(ctx, t, c); err != nil {
 			return c.Job, err
 		}
-		return single(ctx, t.statements, "job_by_id", jobs.ErrNotFound, []any{id}, job)
+		return single(ctx, t.statements, "job_by_id", errVanished, []any{id}, job)
 	})
 }
 

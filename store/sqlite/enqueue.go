@@ -70,7 +70,7 @@ func (in *intake) earlier(ctx context.Context, spec jobs.Spec) (jobs.Job, error)
 		var id jobs.ID
 		err := in.row(ctx, key.statement, []any{key.value}, &id)
 		if err == nil {
-			return single(ctx, in.statements, "job_by_id", jobs.ErrNotFound, []any{id}, job)
+			return single(ctx, in.statements, "job_by_id", errVanished, []any{id}, job)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return jobs.Job{}, err
@@ -98,15 +98,15 @@ func (in *intake) begin(spec jobs.Spec) jobs.Job {
 }
 
 func (in *intake) tag(ctx context.Context, spec jobs.Spec) (float64, error) {
-	in1 := lane{spec.Queue, spec.Priority, spec.Tenant}
-	last, known := in.last[in1]
+	l := lane{spec.Queue, spec.Priority, spec.Tenant}
+	last, known := in.last[l]
 	var err error
 	if known {
 		last += spec.Cost()
 	} else if last, err = in.freshTag(ctx, spec, spec.Priority); err != nil {
 		return 0, err
 	}
-	in.last[in1] = last
+	in.last[l] = last
 	return last, nil
 }
 

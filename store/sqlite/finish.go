@@ -16,10 +16,12 @@ func (s *Store) Finish(ctx context.Context, l jobs.Lease, o jobs.Outcome) error 
 		if err != nil {
 			return struct{}{}, err
 		}
+		becomes := o
 		if c.CancelAsked && o.State == jobs.Queued {
-			o = cancelled(c.cancelReason, o.Attempt)
+			becomes = cancelled(c.cancelReason, o.Attempt)
+			becomes.Progress = o.Progress
 		}
-		if err := t.leave(ctx, c, o); err != nil {
+		if err := t.leave(ctx, c, becomes); err != nil {
 			return struct{}{}, err
 		}
 		_, err = t.exec(ctx, "worker_completed", c.WorkerID, t.now)

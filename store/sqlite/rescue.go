@@ -53,10 +53,11 @@ func (s *Store) Rescue(ctx context.Context, l jobs.Lease, o jobs.Outcome) (bool,
 		if err != nil {
 			return false, err
 		}
+		becomes := o
 		if c.CancelAsked {
-			o = cancelled(c.cancelReason, o.Attempt)
+			becomes = cancelled(c.cancelReason, o.Attempt)
 		}
-		return true, t.leave(ctx, c, o)
+		return true, t.leave(ctx, c, becomes)
 	})
 }
 

@@ -104,7 +104,7 @@ func single[T any](ctx context.Context, s *statements, name string, missing erro
 	return item, nil
 }
 
-// tag asks for what a fair tag is made of: the last one of the tenant and the
+// tags asks for what a fair tag is made of: the last one of the tenant and the
 // head of everybody.
 func (t *tx) tags(ctx context.Context, queue string, rank int, tenant string) (last, head float64, err error) {
 	err = t.row(ctx, "tags", []any{queue, rank, tenant}, &last, &head)

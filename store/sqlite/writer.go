@@ -293,7 +293,9 @@ func busy(err error) bool {
 
 // unavailable marks what was not the request's fault.
 func unavailable(err error) error {
-	if err == nil || refusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	fault, ok := errors.AsType[*driver.Error](err)
+	constraint := ok && fault.Code()&0xff == codes.SQLITE_CONSTRAINT
+	if err == nil || constraint || refusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)

@@ -90,12 +90,6 @@ func (d *delivery) stop(cause error) {
 	}
 }
 
-func (d *delivery) why() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.cause
-}
-
 func (d *delivery) at() stage {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -48,6 +48,9 @@ func work(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// pass lets time go by in a bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
 // plant is a store with workers, in a bubble of testing/synctest.
 type plant struct {
 	t      *testing.T
@@ -67,6 +70,25 @@ func newPlant(t *testing.T) *plant {
 	)
 	p.client = jobs.NewClient(p.store, p.bell, p.kinds)
 	return p
+}
+
+// keep has the maintenance run until the test is over.
+func (p *plant) keep() {
+	p.t.Helper()
+	k, err := jobs.NewKeeper(jobs.KeeperConfig{}, p.store, p.bell, slog.New(slog.DiscardHandler))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(p.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = k.Run(ctx)
+	}()
+	p.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
 }
 
 // enqueue adds jobs and answers their ids.
@@ -126,11 +148,17 @@ type running struct {
 // start runs a worker with two slots, unless told otherwise.
 func (p *plant) start(change func(*jobs.WorkerConfig)) *running {
 	p.t.Helper()
+	return p.startOn(p.store, change)
+}
+
+// startOn does it with a store that is seen through something.
+func (p *plant) startOn(store jobs.WorkerSide, change func(*jobs.WorkerConfig)) *running {
+	p.t.Helper()
 	cfg := jobs.WorkerConfig{
 		Row: jobs.WorkerRow{Queues: []string{"images", "bulk"}}, Slots: 2, Handlers: map[string]jobs.Handler{},
 	}
 	change(&cfg)
-	w, err := jobs.NewWorker(cfg, p.store, p.bell, slog.New(slog.DiscardHandler))
+	w, err := jobs.NewWorker(cfg, store, p.bell, slog.New(slog.DiscardHandler))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -182,7 +210,7 @@ func TestJobsGoInOrderOfPriority(t *testing.T) {
 				return json.RawMessage(`{"ok":true}`), nil
 			})
 		})
-		time.Sleep(time.Second)
+		pass(time.Second)
 		w.end()
 		for i, priority := range order {
 			if priority != i+1 {
@@ -241,11 +269,11 @@ func TestNoJobIsHoarded(t *testing.T) {
 					h.need = tc.need
 					c.Handlers["work"] = h
 				})
-				time.Sleep(30 * time.Second)
+				pass(30 * time.Second)
 				if s := w.Stats(); s.Held != tc.claimed || s.Running != tc.runs || s.Waiting != tc.claimed-tc.runs {
 					t.Errorf("%d jobs held, %d run and %d wait; want %d and %d", s.Held, s.Running, s.Waiting, tc.claimed, tc.runs)
 				}
-				time.Sleep(30 * time.Minute)
+				pass(30 * time.Minute)
 				if s := w.Stats(); s.Succeeded != 20 || s.Lost != 0 {
 					t.Errorf("stats at the end: %+v", s)
 				}
@@ -282,7 +310,7 @@ func TestTwoHeavyJobsAreNeverTogether(t *testing.T) {
 				return nil, work(ctx, time.Second)
 			}}
 		})
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		if s := w.Stats(); s.Succeeded != 25 {
 			t.Errorf("stats: %+v", s)
 		}
@@ -302,7 +330,7 @@ func TestTooHeavyIsAFailureOfItsOwn(t *testing.T) {
 			c.Gate = g
 			c.Handlers["heavy"] = handler{need: jobs.Need{CPU: true, Memory: 101}}
 		})
-		time.Sleep(time.Second)
+		pass(time.Second)
 		p.wants(id, jobs.Failed, jobs.CodeTooHeavy)
 		w.end()
 	})
@@ -351,14 +379,14 @@ func TestAnAttemptEnds(t *testing.T) {
 					c.Handlers["work"] = does(tc.do)
 					c.Handlers["light"] = takes(time.Second)
 				})
-				time.Sleep(time.Second)
+				pass(time.Second)
 				job := p.wants(id, tc.state, tc.code)
 				p.attempt(id, tc.attempt)
 				if job.Attempts != tc.burned {
 					t.Errorf("%d attempts were burned, want %d", job.Attempts, tc.burned)
 				}
 				next := p.enqueue(jobs.Spec{Type: "light"})[0]
-				time.Sleep(2 * time.Second)
+				pass(2 * time.Second)
 				p.wants(next, jobs.Succeeded, "")
 				w.end()
 			})

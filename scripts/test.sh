@@ -22,6 +22,7 @@ internal/originals
 internal/source
 internal/spool
 internal/transform
+jobs
 "
 
 # Tested alone when the others are done: it takes the whole machine, and more.

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +19,7 @@ func TestStoresThatOpenANewFileTogetherMigrateItOnce(t *testing.T) {
 	stores := make([]*sqlite.Store, 8)
 	for i := range stores {
 		wg.Go(func() {
-			s, err := sqlite.Open(t.Context(), path, slog.New(slog.DiscardHandler))
+			s, err := sqlite.Open(t.Context(), path, discard())
 			if err != nil {
 				t.Error(err)
 				return
@@ -56,11 +55,11 @@ func TestAFileOfANewerReleaseIsRefused(t *testing.T) {
 	if err := open(t, path).Close(); err != nil {
 		t.Fatal(err)
 	}
-	db := raw(t, path)
+	db := other(t, path)
 	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sqlite.Open(t.Context(), path, slog.New(slog.DiscardHandler))
+	_, err := sqlite.Open(t.Context(), path, discard())
 	if err == nil || !strings.Contains(err.Error(), "version 99") {
 		t.Errorf("it was opened with %v", err)
 	}
@@ -123,22 +122,12 @@ func TestAnElectionIsHeldByOne(t *testing.T) {
 	}
 }
 
-func raw(t *testing.T, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
 // Without statistics SQLite plans by the schema alone, so what it plans here for
 // an empty file is what it does with a million rows.
 func TestNoStatementReadsAWholeTable(t *testing.T) {
 	path := file(t)
 	open(t, path)
-	db := raw(t, path)
+	db := other(t, path)
 	texts, err := sqlite.Statements()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 // works until it is killed or has nothing to do any more.
 func child(role string) error {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, os.Getenv(childPath), slog.New(slog.DiscardHandler))
+	s, err := sqlite.Open(ctx, os.Getenv(childPath), discard())
 	if err != nil {
 		return err
 	}
@@ -202,7 +201,7 @@ func TestWhatWasAcknowledgedIsThereAfterAKill(t *testing.T) {
 		t.Errorf("only %d acknowledgements were seen: %d finished", checked, len(told["finished"]))
 	}
 	var sound string
-	if err := raw(t, path).QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
+	if err := other(t, path).QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
 		t.Errorf("the file is %q (%v)", sound, err)
 	}
 }

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 
 func open(t testing.TB, path string, options ...sqlite.Option) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, slog.New(slog.DiscardHandler), options...)
+	s, err := sqlite.Open(t.Context(), path, discard(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +28,19 @@ func open(t testing.TB, path string, options ...sqlite.Option) *sqlite.Store {
 	})
 	return s
 }
+
+// other is a connection that knows nothing of the store.
+func other(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func file(t testing.TB) string {
 	t.Helper()

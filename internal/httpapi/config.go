@@ -70,6 +70,9 @@ type Config struct {
 	Pools func() []transform.Pool
 	// Jobs is what /v1 is made of; nil has no /v1.
 	Jobs *JobsConfig
+	// JobStats are where metrics of jobs are read, with or without /v1; nil
+	// has none.
+	JobStats *JobStats
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the clock (time.Now).

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/transform"
+	"github.com/spillway-media/spillway/jobs/jobstest"
 )
 
 // Under full load health and metrics answer at once, what is too much is
@@ -264,6 +265,7 @@ func TestMetricsNameFewOrigins(t *testing.T) {
 func TestDocsListEveryMetric(t *testing.T) {
 	b := newBench(t, func(s *settings) {
 		s.http.Engine, s.http.Origins = func() httpapi.EngineStats { return httpapi.EngineStats{} }, someOrigins
+		s.http.JobStats = someJobStats(jobstest.NewStore(time.Now))
 	})
 	b.get("/assets/a.jpg")
 	b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {

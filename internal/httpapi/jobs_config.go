@@ -28,8 +28,6 @@ type JobsConfig struct {
 	// BodyTimeout ends a request whose body does not arrive: a document within
 	// it, an upload that stands still for as long (30 s).
 	BodyTimeout time.Duration
-	// Bell tells of the doorbell for metrics; nil has nothing to tell.
-	Bell func() jobs.BellStats
 }
 
 // JobClient is how jobs come in and are told what to do; *jobs.Client is one.

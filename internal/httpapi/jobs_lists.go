@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/jobs"
@@ -40,9 +41,9 @@ func (a *jobsAPI) showJob(x *exchange, variable string) error {
 	if err != nil {
 		return jobFault(err)
 	}
-	etag := fmt.Sprintf(`"%s.%d"`, job.ID, job.Version)
-	x.w.Header().Set("ETag", etag)
-	if slices.Contains(strings.Split(x.r.Header.Get("If-None-Match"), ","), etag) {
+	etag, fresh := asked{header: x.r.Header}.has(fmt.Sprintf("%s-%d", job.ID, job.Version), time.Time{})
+	x.w.Header().Set("ETag", quote(etag))
+	if fresh {
 		x.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -256,6 +257,9 @@ func (a *jobsAPI) listWorkers(x *exchange, _ string) error {
 	workers, err := a.cfg.Store.Workers(ctx, all)
 	if err != nil {
 		return jobFault(err)
+	}
+	for i := range workers {
+		workers[i].Queues = listed(workers[i].Queues)
 	}
 	return a.writeJSON(x, http.StatusOK, map[string]any{"workers": listed(workers)})
 }

@@ -52,6 +52,9 @@ func newMetrics(images Transformer, cfg Config) *metrics {
 	if cfg.Pools != nil {
 		m.registry.MustRegister(&pooled{cfg.Pools, poolFigures()})
 	}
+	if cfg.JobStats != nil {
+		m.registry.MustRegister(newJobFigures(*cfg.JobStats, cfg.Now))
+	}
 	if cfg.Origins != nil {
 		m.registry.MustRegister(newAskedOrigins(cfg.Origins))
 	}

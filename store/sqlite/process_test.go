@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-media/spillway/jobs"
 	"github.com/spillway-media/spillway/store/sqlite"
+	"github.com/spillway-media/spillway/store/storetest"
 )
 
 // The test binary is also the other process of these tests: a worker that is
@@ -43,6 +44,9 @@ func child(role string) error {
 	s, err := sqlite.Open(ctx, os.Getenv(childPath), discard())
 	if err != nil {
 		return err
+	}
+	if role == "suite" {
+		return storetest.Work(ctx, s, os.Stdout)
 	}
 	name := os.Getenv(childName)
 	if err := s.Register(ctx, jobs.WorkerRow{ID: name, Market: jobs.VPS}); err != nil {

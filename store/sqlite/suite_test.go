@@ -1,7 +1,8 @@
 package sqlite_test
 
 import (
-	"database/sql"
+	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,22 +21,18 @@ func backend(t *testing.T) *storetest.Backend {
 	var moved atomic.Int64
 	clock := sqlite.WithClockOffset(func() time.Duration { return time.Duration(moved.Load()) })
 	return &storetest.Backend{
-		Store:  open(t, path, clock),
-		Shift:  func(d time.Duration) { moved.Add(int64(d)) },
-		Reopen: func(t testing.TB) jobs.Store { return open(t, path, clock) },
-		Exec:   func(t testing.TB, statement string) { execute(t, path, statement) },
-		Fill:   func(t testing.TB, n int) { execute(t, path, finishedJobs, n); execute(t, path, "ANALYZE") },
+		Store:   open(t, path, clock),
+		Shift:   func(d time.Duration) { moved.Add(int64(d)) },
+		Reopen:  func(t testing.TB) jobs.Store { return open(t, path, clock) },
+		Process: func(testing.TB) (io.Reader, func()) { return victim(t, path) },
+		Exec:    func(t testing.TB, statement string) { execute(t, path, statement) },
+		Fill:    func(t testing.TB, n int) { execute(t, path, finishedJobs, n); execute(t, path, "ANALYZE") },
 	}
 }
 
 func execute(t testing.TB, path, statement string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+	if _, err := other(t, path).ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -54,3 +51,13 @@ INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, finishe
 SELECT id, 1, worker_id, state, started_at, finished_at FROM processing_jobs
 WHERE finished_at IS NOT NULL AND id > (SELECT max(id) FROM processing_jobs) - (SELECT count(*) FROM filling);
 DROP TABLE filling;`
+
+// victim works on the file in another process, until it is killed.
+func victim(t *testing.T, path string) (io.Reader, func()) {
+	t.Helper()
+	cmd, said := start(t, "suite", path, "")
+	return said, sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()    // by its id
+		_, _ = cmd.Process.Wait() // and not cmd.Wait, which closes what is still read
+	})
+}

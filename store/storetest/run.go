@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -24,6 +25,10 @@ type Backend struct {
 	// nil where a store has no life of its own. Stores that were open before
 	// work again after it, at the latest after a few attempts.
 	Crash func()
+	// Process starts another process that opens the same database and calls
+	// Work, and gives what that writes; kill ends it by SIGKILL and waits for
+	// it. nil where nothing outlives a process.
+	Process func(t testing.TB) (said io.Reader, kill func())
 	// Exec damages rows behind the store's back. Only the columns named in
 	// fixture.go are used, in SQL that every dialect understands.
 	Exec func(t testing.TB, sql string)

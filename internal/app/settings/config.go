@@ -17,6 +17,9 @@ type Config struct {
 	// Helper is no setting: it is how the program starts itself once more, to
 	// encode where it can be stopped. Without it encoders run in the server.
 	Helper Helper
+	// Hurry is no setting: it is closed when the jobs that still run are to be
+	// given back at once. Nil never is.
+	Hurry <-chan struct{}
 }
 
 // Helper is a command and all of its environment.

@@ -18,13 +18,14 @@ type Durable struct {
 // Keeping says who may ask for jobs over HTTP, and what becomes of those that
 // are over.
 type Keeping struct {
-	APITokenFile       string        `name:"api-token-file" placeholder:"FILE" help:"File of tokens that the jobs API takes, one line each as the command token prints it; up also takes the one it keeps in data."`
-	APIToken           string        `name:"api-token" kong:"-" secret:"" help:"Token that the commands of jobs show a server which is named by --server."`
-	ReconcileInterval  time.Duration `name:"reconcile-interval" default:"10s" placeholder:"TIME" help:"Time between two repairs of the depths in Redis, made by one process of all."`
-	JobAgeing          time.Duration `name:"job-ageing" default:"0s" placeholder:"TIME" help:"Wait after which jobs of priority 4 to 10 move up by one, as far as 4; 0s never, so that a busy queue can keep the lowest waiting."`
-	RetentionSucceeded time.Duration `name:"retention-succeeded" default:"72h" placeholder:"TIME" help:"How long jobs are kept that succeeded or were cancelled, and with them their idempotency keys."`
-	RetentionFailed    time.Duration `name:"retention-failed" default:"336h" placeholder:"TIME" help:"How long jobs are kept that failed, so that somebody can look at them and try them again."`
-	WebhookKey         string        `name:"webhook-key" kong:"-" secret:"" help:"Key that webhooks are signed with, 16 bytes or more; without it they are sent unsigned."`
+	APITokenFile         string        `name:"api-token-file" placeholder:"FILE" help:"File of tokens that the jobs API takes, one line each as the command token prints it; up also takes the one it keeps in data."`
+	APIToken             string        `name:"api-token" kong:"-" secret:"" help:"Token that the commands of jobs show a server which is named by --server."`
+	ReconcileInterval    time.Duration `name:"reconcile-interval" default:"10s" placeholder:"TIME" help:"Time between two repairs of the depths in Redis, made by one process of all."`
+	JobAgeing            time.Duration `name:"job-ageing" default:"0s" placeholder:"TIME" help:"Wait after which jobs of priority 4 to 10 move up by one, as far as 4; 0s never, so that a busy queue can keep the lowest waiting."`
+	RetentionSucceeded   time.Duration `name:"retention-succeeded" default:"72h" placeholder:"TIME" help:"How long jobs are kept that succeeded or were cancelled, and with them their idempotency keys."`
+	RetentionFailed      time.Duration `name:"retention-failed" default:"336h" placeholder:"TIME" help:"How long jobs are kept that failed, so that somebody can look at them and try them again."`
+	WebhookKey           string        `name:"webhook-key" kong:"-" secret:"" help:"Key that webhooks are signed with, 16 bytes or more; without it they are sent unsigned."`
+	AllowPrivateWebhooks bool          `name:"allow-private-webhooks" help:"Let webhooks lie in private networks. For tests and closed networks."`
 }
 
 // Working says what a worker takes and how it is known.

@@ -1,0 +1,117 @@
+package jobsclient_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spillway-media/spillway/internal/jobsclient"
+	"github.com/spillway-media/spillway/jobs"
+)
+
+func TestAnAddressIsThatOfAServer(t *testing.T) {
+	for _, address := range []string{"", "localhost:8080", "ftp://host", "https://", "https://user:pass@host", "http://[half"} {
+		t.Run("not "+address, func(t *testing.T) {
+			if _, err := jobsclient.NewRemote(address, ""); err == nil || strings.Contains(err.Error(), "pass@") {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	h := build(t)
+	tests := []struct {
+		name, token, want string
+	}{
+		{"without a token", "", "SPILLWAY_API_TOKEN"},
+		{"with a wrong one", "spillway_wrong", "does not know the token"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := h.remote(t, test.token).Queues(t.Context())
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "spillway_wrong") {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// answering is a server of nothing but one answer.
+func answering(t *testing.T, answer http.HandlerFunc) *jobsclient.Remote {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	r, err := jobsclient.NewRemote(server.URL, "spillway_token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOtherServersAreRecognized(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string
+	}{
+		{"one that knows no jobs", http.NotFound, "is it a Spillway server that has jobs?"},
+		{"one that answers pages", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "does not answer as a server of jobs does"},
+		{"one that answers a broken problem", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = fmt.Fprint(w, "{")
+		}, "418"},
+		{"one that fails says where to look", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = fmt.Fprint(w, `{"title":"Broken","detail":"It broke.","request_id":"r1"}`)
+		}, "It broke.\nthe server's log has it under the request id r1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := answering(t, test.answer).Queues(t.Context())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestTheTokenIsShownToNobodyElse(t *testing.T) {
+	var shown atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		shown.Store(r.Header.Get("Authorization") != "")
+	}))
+	defer other.Close()
+	_, err := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}).Queues(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "it sends elsewhere") || shown.Load() {
+		t.Errorf("error = %v, token shown %v", err, shown.Load())
+	}
+}
+
+func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
+	var asked atomic.Int32
+	r := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		switch n, last := asked.Add(1), r.Header.Get("Last-Event-ID"); {
+		case n == 1 && last == "":
+			_, _ = fmt.Fprint(w, ": hello\n\nid: 7\nevent: state\ndata: {\"id\":\"1\",\"state\":\"running\",\ndata: \"version\":7}\n\nid: 8\nda")
+		case n == 2 && last == "7":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case n == 3 && last == "7":
+			_, _ = fmt.Fprint(w, "id: 8\r\ndata: {\"id\":\"1\",\"state\":\"succeeded\",\"version\":8}\r\n\r\n")
+		default:
+			t.Errorf("question %d after event %q", n, last)
+		}
+	})
+	var versions []int64
+	job, err := r.Follow(t.Context(), 1, func(job jobs.Document) { versions = append(versions, job.Version) })
+	if err != nil || job.State != jobs.Succeeded || fmt.Sprint(versions) != "[7 8]" {
+		t.Errorf("ended as %+v, %v; versions %v", job, err, versions)
+	}
+}

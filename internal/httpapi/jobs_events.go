@@ -66,10 +66,14 @@ func (a *jobsAPI) readWatched(x *exchange, id jobs.ID) (jobs.Job, error) {
 // server stops.
 func (a *jobsAPI) tellStream(x *exchange, s *stream, job jobs.Job, known int64) error {
 	told := teller{to: flushing{x.w}, version: known}
+	var err error
 	if job.Version == known {
-		told.last = job // only what is newer is news
+		told.last = job // only what is newer is news, but that it is watched is
+		_, err = told.to.Write([]byte(": nothing new\n\n"))
+	} else {
+		err = told.tell(job)
 	}
-	if err := told.tell(job); err != nil {
+	if err != nil {
 		return err
 	}
 	beat := time.NewTicker(heartbeat)
@@ -105,8 +109,7 @@ type teller struct {
 func (t *teller) tell(job jobs.Job) error {
 	first := t.last.Version == 0
 	if job.Version == t.version || !first && job.Version < t.version {
-		_, err := t.to.Write([]byte(": nothing new\n\n"))
-		return err
+		return nil
 	}
 	data, err := json.Marshal(job.Document())
 	if err != nil {

@@ -52,12 +52,43 @@ func crashLosesNothing(f *fixture) {
 	f.start(queued)
 }
 
+// told is what writers were told is done, before and after a crash.
+type told struct {
+	mu      sync.Mutex // guards all below
+	entered []jobs.ID
+	ended   []jobs.ID
+	rounds  chan struct{} // a value for each round that was done
+}
+
+// round enqueues, claims and finishes once, whatever fails of it.
+func (w *told) round(ctx context.Context, s jobs.Store) {
+	list, err := s.Enqueue(ctx, many(10))
+	w.mu.Lock()
+	for _, e := range list {
+		if err == nil {
+			w.entered = append(w.entered, e.Job.ID)
+		}
+	}
+	w.mu.Unlock()
+	taken, _ := s.Claim(ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 4, Lease: time.Hour, Market: jobs.VPS})
+	for _, j := range taken {
+		if s.Finish(ctx, leaseOf(j), succeeded()) == nil {
+			w.mu.Lock()
+			w.ended = append(w.ended, j.ID)
+			w.mu.Unlock()
+		}
+	}
+	select {
+	case w.rounds <- struct{}{}:
+	default:
+	}
+}
+
 // crashAmidWork lets the server die under writers, and looks for what they were
 // told was done, and for halves of what they were told nothing of.
 func crashAmidWork(f *fixture) {
-	var mu sync.Mutex
-	var entered, ended []jobs.ID
-	begun, stop := make(chan struct{}, 1000), make(chan struct{})
+	w := &told{rounds: make(chan struct{}, 10)}
+	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
@@ -66,45 +97,26 @@ func crashAmidWork(f *fixture) {
 				case <-stop:
 					return
 				default:
-				}
-				list, err := f.Store.Enqueue(f.ctx, many(10))
-				taken, _ := f.Store.Claim(f.ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 4, Lease: time.Hour, Market: jobs.VPS})
-				mu.Lock()
-				if err == nil {
-					for _, e := range list {
-						entered = append(entered, e.Job.ID)
-					}
-				}
-				mu.Unlock()
-				for _, j := range taken {
-					if f.Store.Finish(f.ctx, leaseOf(j), succeeded()) == nil {
-						mu.Lock()
-						ended = append(ended, j.ID)
-						mu.Unlock()
-					}
-				}
-				select {
-				case begun <- struct{}{}:
-				default:
+					w.round(f.ctx, f.Store)
 				}
 			}
 		})
 	}
 	for range 10 {
-		<-begun
+		<-w.rounds
 	}
 	f.Crash()
 	close(stop)
 	wg.Wait()
 	f.patiently(func(ctx context.Context) error { _, err := f.Store.Queues(ctx, 1); return err })
-	for _, id := range ended {
+	for _, id := range w.ended {
 		f.is(id, jobs.Succeeded)
 	}
-	for _, id := range entered {
+	for _, id := range w.entered {
 		j := f.job(id)
 		if n := len(f.attempts(id)); n != j.Deliveries || (j.State == jobs.Running) != (j.Token != "") {
 			f.Errorf("job %s is %s with %d attempts of %d deliveries", id, j.State, n, j.Deliveries)
 		}
 	}
-	f.Logf("summary: crash amid work: %d jobs acknowledged, %d ends acknowledged, none lost", len(entered), len(ended))
+	f.Logf("summary: crash amid work: %d jobs and %d ends acknowledged, none lost", len(w.entered), len(w.ended))
 }

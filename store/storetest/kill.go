@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spillway-media/spillway/jobs"
 )
@@ -98,7 +97,6 @@ func killLosesNothing(f *fixture) {
 func (f *fixture) listen(said io.Reader, kill func(), told map[string][]jobs.ID) {
 	f.Helper()
 	const enough = 150
-	began := time.Now()
 	lines := bufio.NewScanner(said)
 	n := 0
 	for ; lines.Scan(); n++ {
@@ -114,6 +112,6 @@ func (f *fixture) listen(said io.Reader, kill func(), told map[string][]jobs.ID)
 	}
 	kill()
 	if n < enough {
-		f.Fatalf("the process has said %d lines within %v; the last is %q", n, time.Since(began), lines.Text())
+		f.Fatalf("the process has said %d lines and ended; the last is %q", n, lines.Text())
 	}
 }

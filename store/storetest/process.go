@@ -28,55 +28,67 @@ func seenByOthers(f *fixture) {
 	}
 }
 
-// everyJobOnce has two processes that enqueue, and two that work, one of which
-// now and then drops what it has claimed, or finishes it twice.
-func everyJobOnce(f *fixture) {
-	const batches, size, workers = 8, 25, 4
-	var mu sync.Mutex
-	ends := map[jobs.ID]int{}
-	entering := make(chan struct{}, batches)
-	work := func(s jobs.Store, n int) error {
-		for {
-			list, err := s.Claim(f.ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 3, Lease: lease, Market: jobs.VPS})
-			if err != nil {
+// shift is several workers that end each job once, and count that.
+type shift struct {
+	f    *fixture
+	full func() bool // all jobs are in
+
+	mu   sync.Mutex // guards ends
+	ends map[jobs.ID]int
+}
+
+// work claims and finishes until nothing is ready. Every fifth job is released,
+// and every job is finished a second time.
+func (w *shift) work(s jobs.Store, n int) error {
+	for {
+		list, err := s.Claim(w.f.ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 3, Lease: lease, Market: jobs.VPS})
+		if err != nil || len(list) == 0 && w.full() {
+			return err
+		}
+		for _, j := range list {
+			o := succeeded()
+			if n++; n%5 == 0 {
+				o = released()
+			}
+			if err := w.end(s, j, o); err != nil {
 				return err
 			}
-			if len(list) == 0 && len(entering) == batches {
-				return nil
-			}
-			for _, j := range list {
-				o := succeeded()
-				if n++; n%5 == 0 {
-					o = released()
-				}
-				if err := s.Finish(f.ctx, leaseOf(j), o); err != nil {
-					return err
-				}
-				if err := s.Finish(f.ctx, leaseOf(j), failed()); !errors.Is(err, jobs.ErrLeaseLost) {
-					return fmt.Errorf("a second end of job %s: %w", j.ID, err)
-				}
-				mu.Lock()
-				if o.State.Final() {
-					ends[j.ID]++
-				}
-				mu.Unlock()
-			}
 		}
 	}
+}
+
+func (w *shift) end(s jobs.Store, j jobs.Job, o jobs.Outcome) error {
+	if err := s.Finish(w.f.ctx, leaseOf(j), o); err != nil {
+		return err
+	}
+	if err := s.Finish(w.f.ctx, leaseOf(j), failed()); !errors.Is(err, jobs.ErrLeaseLost) {
+		return fmt.Errorf("a second end of job %s: %w", j.ID, err)
+	}
+	if o.State.Final() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ends[j.ID]++
+	}
+	return nil
+}
+
+func everyJobOnce(f *fixture) {
+	const batches, size, workers = 8, 25, 4
+	entered := make(chan struct{}, batches)
+	w := &shift{f: f, full: func() bool { return len(entered) == batches }, ends: map[jobs.ID]int{}}
 	f.atOnce(batches+workers, func(i int, s jobs.Store) error {
 		if i >= batches {
-			return work(s, i)
+			return w.work(s, i)
 		}
 		_, err := s.Enqueue(f.ctx, many(size, priority(1+i), tenant(fmt.Sprint(i%3))))
-		entering <- struct{}{}
+		entered <- struct{}{}
 		return err
 	})
-	f.must(work(f.Store, 1)) // what was left by those who met at the last ones
-	f.must(work(f.Store, 1))
-	if len(ends) != batches*size {
-		f.Errorf("%d of %d jobs ended", len(ends), batches*size)
+	f.must(w.work(f.Store, 1)) // what was released last
+	if len(w.ends) != batches*size {
+		f.Errorf("%d of %d jobs ended", len(w.ends), batches*size)
 	}
-	for id, n := range ends {
+	for id, n := range w.ends {
 		if n != 1 || f.job(id).State != jobs.Succeeded {
 			f.Errorf("job %s ended %d times and is %s", id, n, f.job(id).State)
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-media/spillway/jobs"
@@ -94,10 +95,8 @@ func promoteOnce(f *fixture) {
 		return err
 	})
 	times := map[jobs.ID]int{}
-	for _, list := range append(moved, f.promote()) {
-		for _, m := range list {
-			times[m.ID]++
-		}
+	for _, m := range slices.Concat(slices.Concat(moved...), f.promote()) {
+		times[m.ID]++
 	}
 	for id, n := range times {
 		if n != 1 {
@@ -173,9 +172,10 @@ func ageRules() []rule {
 	}
 }
 
-func (f *fixture) age(every time.Duration, limit int) int {
+// age raises what has waited for an hour or more.
+func (f *fixture) age(limit int) int {
 	f.Helper()
-	n, err := f.Store.Age(f.ctx, every, limit)
+	n, err := f.Store.Age(f.ctx, time.Hour, limit)
 	f.must(err)
 	return n
 }
@@ -197,18 +197,18 @@ func agesWithinBounds(f *fixture) {
 		}
 		f.equal("the ranks", ranks, want)
 	}
-	f.age(time.Hour, 100)
+	f.age(100)
 	look(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	f.Shift(time.Hour + time.Minute)
-	f.age(time.Hour, 100)
+	f.age(100)
 	look(1, 2, 3, 4, 4, 5, 6, 7, 8, 9)
-	f.age(time.Hour, 100)
+	f.age(100)
 	look(1, 2, 3, 4, 4, 5, 6, 7, 8, 9)
 	f.Shift(2 * time.Hour)
-	f.age(time.Hour, 100)
+	f.age(100)
 	look(1, 2, 3, 4, 4, 4, 4, 5, 6, 7)
 	f.Shift(100 * time.Hour)
-	f.age(time.Hour, 100)
+	f.age(100)
 	look(1, 2, 3, 4, 4, 4, 4, 4, 4, 4)
 }
 
@@ -217,7 +217,7 @@ func agedGoesFirst(f *fixture) {
 	f.Shift(3*time.Hour + time.Minute)
 	young := f.one(priority(7))
 	urgent := f.one(priority(3))
-	if n := f.age(time.Hour, 10); n != 1 {
+	if n := f.age(10); n != 1 {
 		f.Fatalf("%d jobs were aged; want 1", n)
 	}
 	f.equal("the order", ids(f.claim(3)), []jobs.ID{urgent, old, young})
@@ -227,7 +227,7 @@ func agesInSteps(f *fixture) {
 	f.enqueue(many(5, priority(8))...)
 	f.Shift(90 * time.Minute)
 	for _, want := range []int{2, 2, 1, 0} {
-		if n := f.age(time.Hour, 2); n != want {
+		if n := f.age(2); n != want {
 			f.Fatalf("%d jobs were aged; want %d", n, want)
 		}
 	}
@@ -239,7 +239,7 @@ func onlyReadyAges(f *fixture) {
 	f.finish(done, succeeded())
 	delayed := f.one(priority(9), after(48*time.Hour))
 	f.Shift(10 * time.Hour)
-	if n := f.age(time.Hour, 10); n != 0 {
+	if n := f.age(10); n != 0 {
 		f.Errorf("%d jobs were aged", n)
 	}
 	for _, id := range []jobs.ID{running.ID, done.ID, delayed} {

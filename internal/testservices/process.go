@@ -39,7 +39,7 @@ func start(logPath string, as *syscall.Credential, orphaned syscall.Signal, name
 		return nil, fmt.Errorf("open log of %s: %w", filepath.Base(name), err)
 	}
 	defer func() { _ = output.Close() }() // the server has a copy of it
-	cmd := exec.Command(name, args...) //nolint:noctx // it outlives every context: a test's cleanup ends it
+	cmd := exec.Command(name, args...)    //nolint:noctx // it outlives every context: a test's cleanup ends it
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.Dir = filepath.Dir(logPath)
 	cmd.SysProcAttr = attributes(as, orphaned)

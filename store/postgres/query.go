@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	_ "embed" // the statements
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spillway-media/spillway/jobs"
+)
+
+//go:embed sql/jobs.sql
+var jobsSQL string
+
+//go:embed sql/attempts.sql
+var attemptsSQL string
+
+//go:embed sql/queues.sql
+var queuesSQL string
+
+const (
+	defaultPage = 50
+	mostPage    = 200
+)
+
+// Job implements jobs.QueryStore.
+func (s *Store) Job(ctx context.Context, id jobs.ID) (jobs.Job, error) {
+	return one(ctx, s, "read job", asJob, "SELECT {job} FROM processing_jobs WHERE id = @id", pgx.NamedArgs{"id": id})
+}
+
+// Jobs implements jobs.QueryStore.
+func (s *Store) Jobs(ctx context.Context, f jobs.Filter) ([]jobs.Job, error) {
+	if f.Limit < 1 {
+		f.Limit = defaultPage
+	}
+	if f.Before < 1 {
+		f.Before = math.MaxInt64
+	}
+	return list(ctx, s, "list jobs", asJob, jobsSQL, pgx.NamedArgs{
+		"state": string(f.State), "queue": f.Queue, "type": f.Type, "tenant": f.Tenant,
+		"before": f.Before, "most": min(f.Limit, mostPage),
+	})
+}
+
+// Attempts implements jobs.QueryStore.
+func (s *Store) Attempts(ctx context.Context, id jobs.ID) ([]jobs.Attempt, error) {
+	read := func(row pgx.CollectableRow) (jobs.Attempt, error) {
+		var a jobs.Attempt
+		var finished *time.Time
+		err := row.Scan(&a.JobID, &a.Number, &a.WorkerID, &a.Status, &a.StartedAt, &finished, &a.Code, &a.Reason)
+		a.StartedAt, a.FinishedAt = a.StartedAt.UTC(), moment(finished)
+		return a, err
+	}
+	return list(ctx, s, "read attempts", read, attemptsSQL, pgx.NamedArgs{"id": id})
+}
+
+// Versions implements jobs.QueryStore.
+func (s *Store) Versions(ctx context.Context, ids []jobs.ID) (map[jobs.ID]int64, error) {
+	numbers := make([]int64, len(ids))
+	for i, id := range ids {
+		numbers[i] = int64(id)
+	}
+	versions := make(map[jobs.ID]int64, len(ids))
+	read := func(row pgx.CollectableRow) (id jobs.ID, err error) {
+		var version int64
+		err = row.Scan(&id, &version)
+		versions[id] = version
+		return id, err
+	}
+	_, err := list(ctx, s, "read versions", read,
+		"SELECT id, version FROM processing_jobs WHERE id = ANY (@ids::bigint[])", pgx.NamedArgs{"ids": numbers})
+	return versions, err
+}
+
+// Queues implements jobs.QueryStore.
+func (s *Store) Queues(ctx context.Context, most int) ([]jobs.QueueStats, error) {
+	read := func(row pgx.CollectableRow) (jobs.QueueStats, error) { return scanQueue(row, int64(most)) }
+	all, err := list(ctx, s, "count queues", read, queuesSQL, pgx.NamedArgs{"most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read queues: %w", err)
+	}
+	return all, nil
+}
+
+func scanQueue(row pgx.CollectableRow, most int64) (jobs.QueueStats, error) {
+	var q jobs.QueueStats
+	var ranks []int16
+	var depths []int64
+	err := row.Scan(&q.Queue, &ranks, &depths, &q.Delayed, &q.Running, &q.OldestAge, &q.OldestInteractive)
+	for i, rank := range ranks {
+		// The one beyond the bound only shows that there are more.
+		depth := min(depths[i], most-q.Depth)
+		q.More = q.More || depth < depths[i]
+		q.Depth += depth
+		q.Priorities[rank-1] = depth
+	}
+	q.More = q.More || q.Delayed > most || q.Running > most
+	q.Delayed, q.Running = min(q.Delayed, most), min(q.Running, most)
+	return q, err
+}

@@ -1,0 +1,15 @@
+-- Deletes metrics older than a day, and workers that ended long ago, at most
+-- @most of each.
+WITH metrics AS (
+    DELETE FROM worker_metrics WHERE ctid = ANY (array(
+        SELECT ctid FROM worker_metrics WHERE at < {now} - interval '1 day'
+        ORDER BY at LIMIT @most FOR UPDATE SKIP LOCKED))
+), gone AS (
+    DELETE FROM workers WHERE id IN (
+        SELECT id FROM workers
+        WHERE status = 'terminated' AND terminated_at <= {now} - @keep::bigint * interval '1 microsecond'
+        ORDER BY terminated_at LIMIT @most FOR UPDATE SKIP LOCKED)
+    RETURNING id
+)
+DELETE FROM worker_metrics WHERE ctid = ANY (array(
+    SELECT m.ctid FROM gone JOIN worker_metrics m ON m.worker_id = gone.id LIMIT @most));

@@ -1,0 +1,108 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/walk"
+)
+
+// MaxList is how many keys one List gives at most.
+const MaxList = 1000
+
+// List gives up to limit (1 to MaxList) keys of the root that begin with prefix
+// and come after after, in the order of their bytes. Each can be opened, as far
+// as the rules go. Errors are *media.Error.
+func (r *Router) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
+	prefix = strings.TrimPrefix(prefix, "/")
+	if err := checkPrefix(prefix); err != nil {
+		return nil, err
+	}
+	limit = min(max(limit, 1), MaxList)
+	switch {
+	case r.folder != nil:
+		return r.folder.list(ctx, prefix, after, limit)
+	case r.root == nil:
+		return nil, media.Errorf(media.CodeSourceForbidden, "This server has no source root, so there is nothing to list; name the inputs one by one.")
+	}
+	return r.buckets.list(ctx, *r.root, prefix, after, limit)
+}
+
+// checkPrefix accepts the beginning of a key, which may end within a name.
+func checkPrefix(prefix string) error {
+	whole := prefix + "x"
+	if checkKey(whole) != nil || strings.HasSuffix(prefix, "/.") || strings.HasSuffix(prefix, "/..") || prefix == "." || prefix == ".." {
+		return media.Errorf(media.CodeSourceForbidden,
+			"The prefix %q is refused: it must be names with single slashes between them, none of them '.' or '..'.", shorten(prefix))
+	}
+	return nil
+}
+
+func (f *folder) list(ctx context.Context, prefix, after string, limit int) ([]string, error) {
+	files, err := walk.Files(ctx, f.root, walk.Request{Prefix: prefix, After: after, Limit: limit})
+	var path *fs.PathError
+	switch {
+	case ctx.Err() != nil:
+		return nil, callerFault(ctx)
+	case errors.As(err, &path):
+		return nil, media.Wrap(media.CodeSourceFailed, path.Err, "The files below the prefix %q could not be listed.", shorten(prefix))
+	case err != nil:
+		return nil, media.Wrap(media.CodeSourceFailed, err, "The files below the prefix %q could not be listed.", shorten(prefix))
+	}
+	keys := make([]string, len(files))
+	for i, file := range files {
+		keys[i] = file.Key
+	}
+	return keys, nil
+}
+
+// list asks for one page after the other until it has enough keys that can be
+// opened: the store may hold others, which end with a slash.
+func (b *bucketStore) list(ctx context.Context, root s3Rule, prefix, after string, limit int) ([]string, error) {
+	below := ""
+	if root.prefix != "" {
+		below = root.prefix + "/"
+	}
+	in := &s3.ListObjectsV2Input{Bucket: &root.bucket, Prefix: aws.String(below + prefix), MaxKeys: aws.Int32(int32(limit))}
+	if after != "" {
+		in.StartAfter = aws.String(below + after)
+	}
+	var keys []string
+	for {
+		out, err := b.page(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range out.Contents {
+			in.StartAfter = object.Key
+			if key, ok := strings.CutPrefix(aws.ToString(object.Key), below); ok && checkKey(key) == nil && len(keys) < limit {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) == limit || !aws.ToBool(out.IsTruncated) || len(out.Contents) == 0 {
+			return keys, nil
+		}
+	}
+}
+
+// page is one question, which takes a place at the store like any other.
+func (b *bucketStore) page(ctx context.Context, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+	t := beginTransfer(ctx, b.cfg, *in.Bucket)
+	defer t.end()
+	if err := t.enter(b.origins, s3Scheme+*in.Bucket); err != nil {
+		return nil, err
+	}
+	out, err := b.client.ListObjectsV2(t.ctx, in)
+	if err != nil {
+		err = t.fault(storeFault(*in.Bucket, aws.ToString(in.Prefix), err, time.Now()))
+	}
+	t.leave(err)
+	return out, err
+}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -23,12 +22,6 @@ type input struct {
 	own media.Format
 	// fault, when set, is why the file cannot be converted.
 	fault error
-}
-
-// pictureEndings are those of files that --recursive picks up.
-var pictureEndings = []string{
-	".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif", ".jxl", ".tif", ".tiff",
-	".heic", ".heif", ".svg", ".svgz", ".bmp", ".jp2", ".pdf",
 }
 
 // findInputs lists the files that paths mean, in their order. What cannot be
@@ -66,7 +59,7 @@ func walk(root, out string) (found []input, faults []outcome) {
 				faults = append(faults, failed(path, errors.New("is the folder for the results; choose another --out")))
 			}
 			return fs.SkipDir
-		case entry.Type().IsRegular() && slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))):
+		case entry.Type().IsRegular() && media.IsPictureName(path):
 			// A path below root is always relative to it.
 			folder, _ := filepath.Rel(root, filepath.Dir(path))
 			found = append(found, newInput(path, folder))

@@ -1,5 +1,11 @@
 package media
 
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
 // Format names an image format as it stands in URLs, logs and metrics.
 type Format string
 
@@ -93,4 +99,16 @@ func (f Format) MaxSide() int {
 // OutputFormats lists, in a fixed order, what format= accepts besides auto.
 func OutputFormats() []Format {
 	return []Format{WebP, JPEG, PNG, AVIF, GIF, JXL, TIFF}
+}
+
+// pictureEndings are those of files that are taken for pictures where a whole
+// folder is meant.
+var pictureEndings = []string{
+	".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif", ".jxl", ".tif", ".tiff",
+	".heic", ".heif", ".svg", ".svgz", ".bmp", ".jp2", ".pdf",
+}
+
+// IsPictureName tells by its ending whether a file is likely a picture.
+func IsPictureName(name string) bool {
+	return slices.Contains(pictureEndings, strings.ToLower(path.Ext(name)))
 }

@@ -182,7 +182,7 @@ func (s *Server) readSet(x *exchange) (*setWish, error) {
 	if !values.Has("placeholders") {
 		values.Set("placeholders", "blurhash,thumbhash,lqip,color")
 	}
-	if w.request, err = media.Parse(values, s.cfg.Limits); err != nil {
+	if w.request, err = s.parse(values); err != nil {
 		return nil, err
 	}
 	urls, err := s.setURLs(values, ref, expires, w.request.Sizes)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 )
 
 // wish is a request for pictures as read from its URL and headers.
@@ -103,11 +104,29 @@ func takeRef(values url.Values) (string, error) {
 	return ref, checkRef(ref)
 }
 
+// parse reads what is left of a query. A watermark is a reference as well.
+func (s *Server) parse(values url.Values) (media.Request, error) {
+	request, err := media.Parse(values, s.cfg.Limits)
+	if err == nil && request.Watermark != nil {
+		err = checkUpload("watermark", request.Watermark.URL)
+	}
+	return request, err
+}
+
 // checkRef refuses control characters, which no source needs and every log
 // and header would have to fear.
 func checkRef(ref string) error {
 	if i := strings.IndexFunc(ref, isControl); i >= 0 {
 		return invalid("image_url", "image_url: %.100q holds a control character at byte %d.", ref, i)
+	}
+	return checkUpload("image_url", ref)
+}
+
+// checkUpload keeps uploads to the jobs they were sent for: who asks here has
+// shown no token.
+func checkUpload(param, ref string) error {
+	if strings.HasPrefix(ref, source.UploadScheme) {
+		return invalid(param, "%s: an upload can be the input of a job only; give an http(s) URL, s3://bucket/key or the key of a file.", param)
 	}
 	return nil
 }
@@ -207,7 +226,7 @@ func (s *Server) readWish(x *exchange, ref string) (*wish, error) {
 	if hinted {
 		applyHints(values, x.r.Header, s.cfg.Limits.OutputSide)
 	}
-	w.request, err = media.Parse(values, s.cfg.Limits)
+	w.request, err = s.parse(values)
 	return w, err
 }
 

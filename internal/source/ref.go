@@ -14,6 +14,10 @@ import (
 // hasScheme finds references that mean something else than a key.
 var hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
+// UploadScheme begins references to what was uploaded for a job: upload:ID. A
+// Router opens none; those who do wrap it, and the image endpoints refuse them.
+const UploadScheme = "upload:"
+
 // badRef is what a client is told about a reference nothing can be made of.
 func badRef(format string, args ...any) error {
 	err := media.Errorf(media.CodeInvalidParameter, format, args...)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -81,12 +82,12 @@ func readBulk(raw json.RawMessage, limits media.Limits) (bulkParams, error) {
 		fields.take("concurrency", &p.concurrency, "a whole number"),
 		fields.take("into", &p.into, "a text"),
 	}
-	most := -1
-	errs = append(errs, fields.take("max_failures", &most, "a whole number"))
-	if most < -1 {
-		errs = append(errs, wrong("params.max_failures", "%d is below 0.", most))
+	if _, given := fields["max_failures"]; given {
+		errs = append(errs, fields.take("max_failures", &p.maxFailures, "a whole number"))
+		if p.maxFailures < 0 {
+			errs = append(errs, wrong("params.max_failures", "it is below 0."))
+		}
 	}
-	p.maxFailures = most
 	picture, err := fields.picture(limits)
 	p.pictureParams = picture
 	errs = append(errs, err)
@@ -141,7 +142,7 @@ func (p bulkParams) checkOne(field, input string) error {
 		return wrong(field, "it has %d bytes; at most %d are taken.", len(input), maxInputLength)
 	case strings.ContainsFunc(input, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) }):
 		return wrong(field, "%.100q is not printable UTF-8 text.", input)
-	case p.into == intoCache && strings.HasPrefix(input, UploadScheme):
+	case p.into == intoCache && strings.HasPrefix(input, source.UploadScheme):
 		return wrong(field, "an upload is not served by the image server, so there is nothing to make ready.")
 	}
 	return checkInput(field, input)

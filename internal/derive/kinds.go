@@ -38,8 +38,8 @@ type Lister interface {
 // Warmer makes the image server have a picture ready.
 type Warmer interface {
 	// Warm asks for the pictures of one original as the image server's
-	// clients will. It gives how many there are.
-	Warm(ctx context.Context, picture Picture) (int, error)
+	// clients will. Errors are *media.Error.
+	Warm(ctx context.Context, picture Picture) ([]Output, error)
 }
 
 // Config is what the handlers work with.
@@ -48,13 +48,12 @@ type Config struct {
 	Images Images
 	Blobs  blob.Store
 	Lister Lister
-	// Warmer is for into=cache; nil refuses such jobs.
+	// Warmer is for into=cache; nil fails such jobs.
 	Warmer Warmer
 	Log    *slog.Logger
 }
 
 // Handlers do the jobs that Kinds lists.
 func Handlers(cfg Config) map[string]jobs.Handler {
-	_ = cfg
-	return map[string]jobs.Handler{}
+	return map[string]jobs.Handler{TypeImage: &imageHandler{cfg}, TypeBulk: &bulkHandler{cfg}}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -183,7 +184,7 @@ func checkInput(field, ref string) error {
 	switch {
 	case ref == "":
 		return wrong(field, "it is empty; give a URL, s3://bucket/key, the key of a file or upload:ID.")
-	case strings.HasPrefix(ref, UploadScheme):
+	case strings.HasPrefix(ref, source.UploadScheme):
 		if _, err := uploadKey(ref); err != nil {
 			return wrong(field, "%.100q is not the id of an upload.", ref)
 		}

@@ -15,10 +15,8 @@ import (
 
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 )
-
-// UploadScheme begins references to uploads: upload:ID. Only jobs may use them.
-const UploadScheme = "upload:"
 
 // uploadFolder is where they lie in the blob store.
 const uploadFolder = "uploads"
@@ -27,7 +25,7 @@ var uploadID = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}$`)
 
 // uploadKey is where what ref names lies.
 func uploadKey(ref string) (string, error) {
-	id := strings.TrimPrefix(ref, UploadScheme)
+	id := strings.TrimPrefix(ref, source.UploadScheme)
 	if !uploadID.MatchString(id) {
 		return "", errors.New("not the id of an upload")
 	}

@@ -134,11 +134,13 @@ func (d *delivery) wrote(report uint64) {
 	d.written = max(d.written, report)
 }
 
-// Fence implements Host.
+// Fence implements Host. Once it has refused, the lease is lost, even when a
+// beat that is on its way should still save it: the handler has been told.
 func (d *delivery) Fence() error {
 	if d.lease.holds() {
 		return nil
 	}
+	d.lease.lose()
 	d.w.count(func(t *tally) { t.fenced++ })
 	return ErrLeaseLost
 }

@@ -9,9 +9,10 @@ import (
 
 // beatLoop keeps the leases of all jobs by one statement each quarter of a
 // lease, or about once a second while there is progress to write. A beat that
-// failed is sent again at the next look.
+// failed is sent again at the next look. The longest lease does not keep the
+// worker from being taken for alive.
 func (w *Worker) beatLoop(ctx context.Context) {
-	quarter := w.cfg.Lease / 4
+	quarter := min(w.cfg.Lease, StaleAfter) / 4
 	ticker := time.NewTicker(min(time.Second, quarter))
 	defer ticker.Stop()
 	last := w.cfg.Clock() // registering was a sign of life
@@ -29,9 +30,10 @@ func (w *Worker) beatLoop(ctx context.Context) {
 		switch {
 		case err == nil:
 			last, failures = sent, 0
+			w.count(func(t *tally) { t.condition = WorkerWorking })
 		case ctx.Err() == nil:
 			failures++
-			w.count(func(t *tally) { t.beatFailures++ })
+			w.count(func(t *tally) { t.beatFailures++; t.condition = WorkerStoreAway })
 			if failures == 1 {
 				w.log.Error("heartbeat failed; trying again", "error", err)
 			}

@@ -67,7 +67,7 @@ func (h *hold) end() {
 func (h *hold) extend(until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if until.After(h.until) {
+	if !h.gone && until.After(h.until) {
 		h.until = until
 	}
 }

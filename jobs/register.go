@@ -20,6 +20,7 @@ func (w *Worker) register(ctx context.Context) bool {
 		}
 		pause(ctx, retryWait(try))
 	}
+	w.count(func(t *tally) { t.condition = WorkerStopped })
 	return false
 }
 

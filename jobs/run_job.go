@@ -96,7 +96,7 @@ func panicked(value any) error {
 // mind waits for the handler, ends its context at the job's limit, and gives it
 // up when it does not return within the grace after that or any other end.
 func (w *Worker) mind(ctx context.Context, d *delivery, ended <-chan verdict) verdict {
-	limit := time.NewTimer(d.job.WorkLimit)
+	limit := time.NewTimer(or(d.job.WorkLimit, defaultWork))
 	defer limit.Stop()
 	select {
 	case v := <-ended:

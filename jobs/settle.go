@@ -18,6 +18,7 @@ type verdict struct {
 // and nothing is counted as done that the store has not confirmed.
 func (w *Worker) settle(ctx context.Context, d *delivery, v verdict) {
 	cause := d.close()
+	w.poke() // its place at the gate is free
 	if errors.Is(cause, ErrLeaseLost) {
 		w.report(d, Outcome{}, cause)
 		return
@@ -113,13 +114,15 @@ func (w *Worker) report(d *delivery, o Outcome, err error) {
 const maxRefusals = 3
 
 // persist calls the store for a job until it answers, as long as the lease
-// holds. ErrLeaseLost is all that is left when it does not.
+// holds; ErrLeaseLost is all that is left when it does not. The end of ctx ends
+// the waiting, but no call: what a handler has done when it is told to stop
+// should be saved.
 func (d *delivery) persist(ctx context.Context, call func(context.Context) error) error {
 	for try, refusals := 1, 0; ; try++ {
 		if err := d.Fence(); err != nil {
 			return err
 		}
-		err := d.w.ask(ctx, call)
+		err := d.w.ask(context.WithoutCancel(ctx), call)
 		switch {
 		case err == nil:
 			return nil

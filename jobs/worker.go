@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -34,6 +35,7 @@ type Worker struct {
 	tell  chan struct{} // has the signal loop tell of a drain
 
 	mu       sync.Mutex
+	ran      bool
 	held     map[*delivery]struct{} // claimed and not yet ended
 	needs    map[string]int64       // memory that the latest job of each type asked for
 	drainage drainage
@@ -82,6 +84,9 @@ func (w *Worker) ID() string { return w.cfg.Row.ID }
 // the worker as gone; nil, unless so many handlers do not return that only a
 // new process helps. It waits for every goroutine but those of such handlers.
 func (w *Worker) Run(ctx context.Context) error {
+	if !w.first() {
+		return errors.New("work: the worker has been run before")
+	}
 	if !w.register(ctx) {
 		return nil
 	}
@@ -103,6 +108,15 @@ func (w *Worker) Run(ctx context.Context) error {
 		err = fmt.Errorf("work: %w", shut)
 	}
 	return err
+}
+
+// first is true once: a life is not lived twice.
+func (w *Worker) first() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := !w.ran
+	w.ran = true
+	return first
 }
 
 // nudge is a message in a channel of one, which says "look again".

@@ -110,6 +110,29 @@ func TestADeafHandlerDoesNotHoldUpADrain(t *testing.T) {
 	})
 }
 
+func TestAPartThatIsDoneWhenTheTimeIsOverIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		id := p.enqueue(jobs.Spec{Type: "bulk"})[0]
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Handlers["bulk"] = does(func(ctx context.Context, task *jobs.Task) (json.RawMessage, error) {
+				<-ctx.Done()
+				if err := task.Save(ctx, "part", 1); err != nil {
+					t.Errorf("save: %v", err)
+				}
+				return nil, context.Cause(ctx)
+			})
+		})
+		w.Drain(time.Minute, "notice")
+		<-w.done
+		parts, err := p.store.Checkpoints(t.Context(), id, "", 10)
+		if err != nil || len(parts) != 1 {
+			t.Errorf("saved: %v, %v", parts, err)
+		}
+		p.wants(id, jobs.Queued, jobs.CodeReleased)
+	})
+}
+
 func TestAnIdleWorkerIsDrainedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)

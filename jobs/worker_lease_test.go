@@ -274,3 +274,48 @@ func TestAJobThatKillsItsWorkersIsPoisoned(t *testing.T) {
 		w.end()
 	})
 }
+
+func TestALeaseThatTheFenceRefusedStaysLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		id := p.enqueue(jobs.Spec{Type: "work"})[0]
+		var jump atomic.Int64
+		way := &link{Store: p.store}
+		w := p.startOn(way, func(c *jobs.WorkerConfig) {
+			c.Clock = func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+			c.Handlers["work"] = does(func(ctx context.Context, task *jobs.Task) (json.RawMessage, error) {
+				jump.Store(int64(61 * time.Second))
+				if err := task.Fence(); err != nil {
+					jump.Store(0) // as a beat that came too late would have it
+					return nil, err
+				}
+				return nil, nil
+			})
+		})
+		pass(time.Second)
+		if s := w.Stats(); s.Lost != 1 || s.Held != 0 || way.finishes.Load() != 0 {
+			t.Errorf("%d outcomes were sent; stats: %+v", way.finishes.Load(), s)
+		}
+		if job := p.wants(id, jobs.Running, ""); job.Attempts != 0 {
+			t.Error("an attempt was burned")
+		}
+		w.end()
+	})
+}
+
+func TestAWorkerWithALongLeaseIsNotTakenForStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		p.keep()
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Lease = 12 * time.Hour
+			c.Handlers["work"] = takes(time.Second)
+		})
+		pass(time.Hour)
+		rows, _ := p.store.Workers(t.Context(), true)
+		if len(rows) != 1 || rows[0].Stale || p.store.Calls("Register") != 1 {
+			t.Errorf("rows: %+v", rows)
+		}
+		w.end()
+	})
+}

@@ -91,6 +91,18 @@ func (a *jobsAPI) routes() []jobRoute {
 	return list
 }
 
+// Routes lists what /v1 answers, each as its method and pattern.
+func (s *Server) Routes() []string {
+	if s.jobs == nil {
+		return nil
+	}
+	var list []string
+	for _, route := range s.jobs.routes() {
+		list = append(list, route.method+" "+route.pattern)
+	}
+	return list
+}
+
 func allowedAt(methods map[string]jobRoute) string {
 	names := []string{http.MethodOptions}
 	for name := range methods {

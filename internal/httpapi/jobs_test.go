@@ -74,6 +74,15 @@ func (b *jobBench) call(method, target, text string, headers ...string) *http.Re
 	return send(b.public, method, target, text, append([]string{"Authorization: Bearer " + b.who}, headers...)...)
 }
 
+// sendBody posts what is not known the length of.
+func sendBody(h http.Handler, target string, text io.Reader, token string) *http.Response {
+	r := httptest.NewRequest(http.MethodPost, target, text)
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
 func send(h http.Handler, method, target, text string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, target, strings.NewReader(text))
 	for _, header := range headers {

@@ -167,14 +167,15 @@ func (b *Bell) collect(client *redis.Client, answer <-chan outcome, cut context.
 	return <-answer
 }
 
-// unblock ends the wait in ear, if the server has seen it begin.
+// unblock ends the wait in ear, if the server has seen it begin. A connection
+// that is being made has no number yet; it will when this is tried again.
 func (b *Bell) unblock(ctx context.Context) error {
 	if open, _ := b.breaker.state(); open {
 		return errAway
 	}
 	id := b.ear.id.Load()
 	if id == 0 {
-		return errAway
+		return nil
 	}
 	return b.commands.client.Load().ClientUnblock(ctx, id).Err()
 }

@@ -134,6 +134,7 @@ func retryRules() []rule {
 		{"what is queued, runs or succeeded cannot be retried", retryRefused},
 		{"a job whose unique key is another's by now cannot be retried", retryUnique},
 		{"a retried job keeps its unique key again", retryKeepsUnique},
+		{"a retried job has the priority that it was asked for with", retryRank},
 		{"a poisoned job gets three lost leases again", retryPoisoned},
 	}
 }
@@ -187,6 +188,18 @@ func retryKeepsUnique(f *fixture) {
 	_, err := f.Store.Retry(f.ctx, j.ID)
 	f.must(err)
 	f.existing(j.ID, unique("u"))
+}
+
+func retryRank(f *fixture) {
+	id := f.one(priority(9))
+	f.Shift(3*time.Hour + time.Minute)
+	f.age(10)
+	f.finish(f.start(id), failed())
+	got, err := f.Store.Retry(f.ctx, id)
+	f.must(err)
+	if got.Rank != 9 {
+		f.Errorf("it has rank %d", got.Rank)
+	}
 }
 
 func retryPoisoned(f *fixture) {

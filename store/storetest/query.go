@@ -56,7 +56,7 @@ func pages(f *fixture) {
 
 func pageSizes(f *fixture) {
 	f.enqueue(many(230)...)
-	for limit, want := range map[int]int{0: 50, 1: 1, 200: 200} {
+	for limit, want := range map[int]int{0: 50, 1: 1, 200: 200, 500: 200} {
 		if n := len(f.list(jobs.Filter{Limit: limit})); n != want {
 			f.Errorf("limit %d gives %d jobs; want %d", limit, n, want)
 		}

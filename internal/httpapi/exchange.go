@@ -74,7 +74,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, route string) *ex
 // already on its way: a short body must never look whole.
 func (s *Server) fail(x *exchange, err error) {
 	x.err, x.code = err, codeOf(err)
-	gone := x.r.Context().Err() != nil
+	// A body's deadline ends the context as well, though the client is there.
+	gone := x.r.Context().Err() != nil && x.code != codeBodyTimeout
 	if gone {
 		x.code = media.CodeCancelled
 	}

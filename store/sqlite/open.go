@@ -82,12 +82,17 @@ func (s *Store) open(ctx context.Context, log *slog.Logger) error {
 
 // createFile makes the file so that only its owner reads it: rows hold leases
 // and the addresses of webhooks. SQLite gives its other files the same rights.
+// The folder is synced, so that a power loss does not take the file as a whole.
 func createFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	return file.Close()
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return errors.Join(folder.Sync(), folder.Close(), file.Close())
 }
 
 // connect makes a pool. Every connection syncs each commit (FULL) and has the

@@ -123,19 +123,17 @@ func all[T any](ctx context.Context, s *statements, name string, args []any, rea
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	defer rows.Close()
 	var list []T
-	for rows.Next() {
-		item, err := read(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	for err == nil && rows.Next() {
+		var item T
+		if item, err = read(rows); err == nil {
+			list = append(list, item)
 		}
-		list = append(list, item)
 	}
-	if err := rows.Err(); err != nil {
+	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return list, rows.Close()
+	return list, nil
 }
 
 // one is a column that stands alone.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -71,50 +72,88 @@ func succeeded() jobs.Outcome {
 	return jobs.Outcome{State: jobs.Succeeded, Attempt: jobs.AttemptSucceeded, Result: json.RawMessage(`{}`)}
 }
 
-// work claims and finishes until nothing is ready.
-func work(ctx context.Context, s jobs.Store, worker string) (done int, err error) {
+// work claims and finishes until nothing is ready, and tells how long each claim took.
+func work(ctx context.Context, s jobs.Store, worker string) (took []time.Duration, err error) {
 	for {
+		began := time.Now()
 		list, err := s.Claim(ctx, claim(worker, 1))
 		if err != nil || len(list) == 0 {
-			return done, err
+			return took, err
 		}
+		took = append(took, time.Since(began))
 		if err := s.Finish(ctx, lease(list[0]), succeeded()); err != nil {
-			return done, fmt.Errorf("finish: %w", err)
+			return took, fmt.Errorf("finish: %w", err)
 		}
-		done++
 	}
 }
 
 func BenchmarkEnqueueClaimFinish(b *testing.B) {
-	for _, callers := range []int{1, 8, 16} {
+	for _, callers := range []int{1, 8, 16, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			s := open(b, file(b))
 			register(b, s, "w")
-			var wg sync.WaitGroup
-			each := func(do func() error) {
+			var mu sync.Mutex
+			var took []time.Duration
+			each := func(do func() ([]time.Duration, error)) {
+				var wg sync.WaitGroup
 				for range callers {
 					wg.Go(func() {
-						if err := do(); err != nil {
+						some, err := do()
+						if err != nil {
 							b.Error(err)
 						}
+						mu.Lock()
+						defer mu.Unlock()
+						took = append(took, some...)
 					})
 				}
 				wg.Wait()
 			}
-			each(func() error {
+			each(func() ([]time.Duration, error) {
 				for range b.N/callers + 1 {
 					if _, err := s.Enqueue(b.Context(), []jobs.Spec{spec("images")}); err != nil {
-						return err
+						return nil, err
 					}
 				}
-				return nil
+				return nil, nil
 			})
 			enqueued := b.Elapsed()
 			b.ResetTimer()
-			each(func() error { _, err := work(b.Context(), s, "w"); return err })
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claim+finish/s")
-			b.ReportMetric(float64(b.N)/enqueued.Seconds(), "enqueue/s")
+			each(func() ([]time.Duration, error) { return work(b.Context(), s, "w") })
+			b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "jobs/s")
+			b.ReportMetric(float64(b.N)/enqueued.Seconds(), "enqueues/s")
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "claim-p99-ms")
 			b.ReportMetric(s.OperationsPerCommit(), "ops/commit")
+		})
+	}
+}
+
+// Claims of several queues look at the head of each.
+func BenchmarkClaimQueues(b *testing.B) {
+	for _, queues := range []int{1, 5} {
+		b.Run(fmt.Sprintf("queues=%d", queues), func(b *testing.B) {
+			s := open(b, file(b))
+			register(b, s, "w")
+			c := claim("w", 10)
+			c.Queues = []string{"images", "documents", "ocr", "media", "bulk"}[:queues]
+			for left := b.N; left > 0; left -= jobs.MaxBatch {
+				specs := make([]jobs.Spec, min(left, jobs.MaxBatch))
+				for i := range specs {
+					specs[i] = spec(c.Queues[i%queues])
+				}
+				if _, err := s.Enqueue(b.Context(), specs); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ResetTimer()
+			for claimed := 0; claimed < b.N; {
+				list, err := s.Claim(b.Context(), c)
+				if err != nil || len(list) == 0 {
+					b.Fatal(len(list), err)
+				}
+				claimed += len(list)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/spillway-media/spillway/jobs"
@@ -45,14 +46,17 @@ type writer struct {
 	ops     chan *operation
 	closing chan struct{}
 	stopped chan struct{}
+	ended   chan struct{} // closed when the checkpointer has stopped
 	offset  func() time.Duration
+	log     *checkpointer
 
 	// Owned by run.
 	db         *sql.DB
 	conn       *sql.Conn
 	statements *statements
 	turn       *fileLock
-	commits    uint64 // read by tests, after close
+	unmoved    int    // weight of what was written since the log was looked at
+	commits    uint64 // read by tests when nobody writes
 	written    uint64
 }
 
@@ -64,19 +68,26 @@ func openWriter(ctx context.Context, path string, texts map[string]string, offse
 	}
 	// The writer waits for the lock by itself, because it has to look after its
 	// callers' contexts meanwhile.
-	db, err := connect(path, 1, "busy_timeout(0)", "cache_size(-32768)")
+	db, err := connect(path, 1, "busy_timeout(0)", "cache_size(-32768)", "wal_autocheckpoint(0)")
 	if err != nil {
 		return nil, errors.Join(err, turn.close())
 	}
 	w := &writer{
-		ops: make(chan *operation), closing: make(chan struct{}), stopped: make(chan struct{}),
+		ops: make(chan *operation), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
 		offset: offset, db: db, turn: turn,
 	}
 	if w.conn, err = db.Conn(ctx); err != nil {
 		return nil, errors.Join(err, db.Close(), turn.close())
 	}
+	if w.log, err = newCheckpointer(path); err != nil {
+		return nil, errors.Join(err, w.conn.Close(), db.Close(), turn.close())
+	}
 	w.statements = newStatements(texts, w.conn.PrepareContext)
 	go w.run()
+	go func() {
+		defer close(w.ended)
+		w.log.run(context.WithoutCancel(ctx), w)
+	}()
 	return w, nil
 }
 
@@ -88,7 +99,8 @@ func (w *writer) close() error {
 		close(w.closing)
 	}
 	<-w.stopped
-	return errors.Join(w.statements.close(), w.conn.Close(), w.db.Close(), w.turn.close())
+	<-w.ended
+	return errors.Join(w.log.db.Close(), w.statements.close(), w.conn.Close(), w.db.Close(), w.turn.close())
 }
 
 // write has do carried out as a part of a transaction, and answers when that is
@@ -96,6 +108,9 @@ func (w *writer) close() error {
 // call waits for the truth.
 func write[T any](ctx context.Context, s *Store, weight int, do func(context.Context, *tx) (T, error)) (T, error) {
 	var out T
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
 	op := &operation{ctx: ctx, weight: weight, done: make(chan error, 1)}
 	op.do = func(ctx context.Context, t *tx) (err error) {
 		out, err = do(ctx, t)
@@ -120,23 +135,33 @@ func (w *writer) run() {
 		select {
 		case <-w.closing:
 			return
+		case pause := <-w.log.pauses:
+			pause()
 		case op := <-w.ops:
 			w.serve(ctx, w.gather(op))
 		}
 	}
 }
 
-// gather takes who else is there already, up to the weight of a batch.
+// gather takes who else is there already, up to the weight of a batch. It steps
+// aside first, so that those who were answered just now and ask for more come
+// into this transaction too, and not into one that alternates with theirs.
 func (w *writer) gather(first *operation) []*operation {
 	batch := []*operation{first}
+	stepsAside := 2
 	for weight := first.weight; weight < batchWeight; {
 		select {
 		case op := <-w.ops:
 			batch = append(batch, op)
 			weight += op.weight
+			continue
 		default:
+		}
+		if stepsAside == 0 {
 			return batch
 		}
+		stepsAside--
+		runtime.Gosched()
 	}
 	return batch
 }
@@ -153,8 +178,7 @@ func (w *writer) serve(ctx context.Context, batch []*operation) {
 			err = w.commit(ctx)
 		}
 		if err == nil {
-			w.commits++
-			w.written += uint64(len(batch))
+			w.count(batch)
 			answer(batch, nil)
 			return
 		}
@@ -165,6 +189,19 @@ func (w *writer) serve(ctx context.Context, batch []*operation) {
 		}
 		failed.done <- err
 		batch = without(batch, failed)
+	}
+}
+
+// count keeps the log from growing.
+func (w *writer) count(batch []*operation) {
+	w.commits++
+	w.written += uint64(len(batch))
+	for _, op := range batch {
+		w.unmoved += max(1, op.weight)
+	}
+	if w.unmoved >= checkpointWeight {
+		w.unmoved = 0
+		w.log.tell()
 	}
 }
 
@@ -215,17 +252,20 @@ func refusal(err error) bool {
 // SQLite hands its lock to whoever asks at the right moment, which a process that
 // is always writing is, and others starve. So everybody first takes a turn, which
 // is given back as soon as the lock is had: who comes back after a commit finds
-// the turn with somebody who waits.
+// the turn with somebody who waits. It is a courtesy, not a lock: who has the turn
+// and stops, a process that is being debugged, say, is not waited for.
 func (w *writer) begin(ctx context.Context, batch []*operation) []*operation {
 	var mine bool
+	patience := 20 // tries, which take about 80 ms
 	err := retry(ctx, func() (bool, error) {
-		if !mine {
+		if !mine && patience > 0 {
+			patience--
 			var err error
 			if mine, err = w.turn.try(); err != nil {
 				return false, err
 			}
 		}
-		if mine {
+		if mine || patience == 0 {
 			if begun, err := w.tryBegin(ctx); begun || err != nil {
 				return begun, err
 			}

@@ -1,10 +1,15 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"io"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,9 +60,9 @@ func TestOneOperationsFailureUndoesNoOther(t *testing.T) {
 	var entered atomic.Int64
 	bad := spec("images")
 	bad.Priority = 11 // which the client refuses, and the schema as well
-	calls := make([]func(), 30)
-	for i := range calls {
-		calls[i] = func() {
+	var calls []func()
+	for i := range 30 {
+		calls = append(calls, func() {
 			specs := []jobs.Spec{spec("images"), spec("images")}
 			if i%3 == 0 {
 				specs[1] = bad
@@ -71,7 +76,7 @@ func TestOneOperationsFailureUndoesNoOther(t *testing.T) {
 			} else if errors.Is(err, jobs.ErrUnavailable) {
 				t.Errorf("call %d blames the store for what was asked of it: %v", i, err)
 			}
-		}
+		})
 	}
 	calls = append(calls, func() {
 		if err := s.Finish(t.Context(), jobs.Lease{ID: 1, Token: "none"}, succeeded()); !errors.Is(err, jobs.ErrLeaseLost) {
@@ -125,6 +130,49 @@ func TestACallerWhoseTimeEndsBehindABusyWriterHasWrittenNothing(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Queue != "documents" {
 		t.Errorf("there are %v (%v)", list, err)
 	}
+}
+
+func TestAProcessThatStopsWithTheTurnStopsNoOther(t *testing.T) {
+	s := open(t, file(t))
+	release, err := s.HoldTurn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = release() }()
+	if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheLogBeginsAnewWhileWritingGoesOn(t *testing.T) {
+	path := file(t)
+	s := open(t, path)
+	specs := make([]jobs.Spec, 500)
+	for i := range specs {
+		specs[i] = spec("images")
+		specs[i].Params = json.RawMessage(`{"long":"` + strings.Repeat("x", 20_000) + `"}`)
+	}
+	// Its header counts how often that has happened, at byte 12.
+	first := logHeader(t, path)
+	for bytes.Equal(logHeader(t, path)[12:16], first[12:16]) {
+		if _, err := s.Enqueue(t.Context(), specs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func logHeader(t *testing.T, path string) []byte {
+	t.Helper()
+	log, err := os.Open(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	header := make([]byte, 32)
+	if _, err := log.Read(header); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	return header
 }
 
 func TestAClosedStoreIsUnavailable(t *testing.T) {

@@ -28,3 +28,12 @@ type nowhere struct{ blob.Store }
 func (nowhere) Put(_ context.Context, key string, _ io.ReadSeeker, size int64, _ blob.PutOptions) (blob.Info, error) {
 	return blob.Info{Key: key, Size: size}, nil
 }
+
+// cut is a blob store whose bodies end too soon.
+type cut struct{ blob.Store }
+
+func (c cut) Get(ctx context.Context, key string) (io.ReadSeekCloser, blob.Info, error) {
+	body, info, err := c.Store.Get(ctx, key)
+	info.Size++
+	return body, info, err
+}

@@ -174,7 +174,7 @@ func readImage(raw json.RawMessage, limits media.Limits) (pictureParams, error) 
 // estimate is a guess at the seconds, for fairness and routing.
 func estimate(s *jobs.Spec, pictures, outputs int) {
 	if s.EstimatedSeconds == 0 {
-		s.EstimatedSeconds = min(max(float64(pictures)*(0.1+0.1*float64(outputs)), 1), 24*3600)
+		s.EstimatedSeconds = min(max(float64(pictures*(1+outputs))/10, 1), 24*3600)
 	}
 }
 

@@ -1,0 +1,155 @@
+package derive_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/derive"
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
+)
+
+func TestUploadsAreInputsOfJobs(t *testing.T) {
+	b := newBench(t, map[string][]byte{"a.jpg": scene(60, 40)})
+	picture := string(scene(120, 80))
+	id, n, err := b.uploads.Put(t.Context(), strings.NewReader(picture), 1<<20)
+	if err != nil || n != int64(len(picture)) {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	got := mustDo[imageResult](t, b, enqueue(t, derive.TypeImage, "upload:"+id, `{"sizes":"60x0"}`), newHost())
+	if o := got.Outputs[0]; o.Width != 60 || o.Height != 40 || got.Input.Width != 120 {
+		t.Errorf("result %+v", got)
+	}
+	t.Run("the same bytes have another id each time, which nobody can guess", func(t *testing.T) {
+		other, _, err := b.uploads.Put(t.Context(), strings.NewReader(picture), 1<<20)
+		if err != nil || other == id || other[:32] == id[:32] || other[33:] != id[33:] {
+			t.Errorf("ids %s and %s, %v", id, other, err)
+		}
+	})
+	t.Run("what was swept is not there", func(t *testing.T) {
+		for _, c := range []struct {
+			before time.Time
+			gone   bool
+		}{{time.Now().Add(-time.Hour), false}, {time.Now().Add(time.Hour), true}} {
+			if _, err := b.uploads.Sweep(t.Context(), c.before); err != nil {
+				t.Fatal(err)
+			}
+			object, err := b.sources.Open(t.Context(), "upload:"+id)
+			if err == nil {
+				object.Body.Close()
+			}
+			if gone := codeOf(err) == media.CodeSourceNotFound; gone != c.gone {
+				t.Errorf("gone %v, %v", gone, err)
+			}
+		}
+		if keys := b.keys(t, "jobs"); len(keys) != 1 {
+			t.Errorf("of what the job made %v are left", keys)
+		}
+	})
+}
+
+func codeOf(err error) media.Code {
+	var coded *media.Error
+	if errors.As(err, &coded) {
+		return coded.Code
+	}
+	return ""
+}
+
+func TestUploadsHaveLimits(t *testing.T) {
+	b := newBench(t, nil)
+	for _, c := range []struct {
+		name, body string
+		most       int64
+		code       media.Code
+	}{
+		{"as many bytes as are taken", "12345", 5, ""},
+		{"one more", "123456", 5, media.CodeSourceTooLarge},
+		{"none", "", 5, media.CodeInvalidParameter},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := len(b.keys(t, "uploads"))
+			_, _, err := b.uploads.Put(t.Context(), strings.NewReader(c.body), c.most)
+			if codeOf(err) != c.code {
+				t.Errorf("got %v", err)
+			}
+			if added := len(b.keys(t, "uploads")) - before; (added == 1) != (c.code == "") {
+				t.Errorf("%d were stored", added)
+			}
+		})
+	}
+	t.Run("a body that breaks is nothing", func(t *testing.T) {
+		lost := errors.New("the client is gone")
+		_, _, err := b.uploads.Put(t.Context(), io.MultiReader(strings.NewReader("half"), broken{lost}), 100)
+		if !errors.Is(err, lost) || len(b.keys(t, "uploads")) != 1 {
+			t.Errorf("got %v with %v", err, b.keys(t, "uploads"))
+		}
+	})
+}
+
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+func TestUploadsOpen(t *testing.T) {
+	b := newBench(t, map[string][]byte{"upload": []byte("a file")})
+	id, _, err := b.uploads.Put(t.Context(), strings.NewReader("content"), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := b.sources.Open(t.Context(), "upload:"+id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(object.Body)
+	if err != nil || string(content) != "content" || object.Size != 7 || object.ETag == "" {
+		t.Errorf("%q, %+v, %v", content, object.Meta, err)
+	}
+	object.Body.Close()
+	t.Run("who holds it need not read it again", func(t *testing.T) {
+		again, err := b.sources.OpenIf(t.Context(), "upload:"+id, object.Meta)
+		if err != nil || !again.Unchanged || again.Body != nil {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+	t.Run("everything else goes on", func(t *testing.T) {
+		object, err := b.sources.Open(t.Context(), "upload")
+		if err != nil || object.Kind != source.KindFile {
+			t.Fatalf("%+v, %v", object, err)
+		}
+		object.Body.Close()
+	})
+	for ref, code := range map[string]media.Code{
+		"upload:":               media.CodeInvalidParameter,
+		"upload:../jobs/7/x":    media.CodeInvalidParameter,
+		"upload:" + id + "/":    media.CodeInvalidParameter,
+		upload:                  media.CodeSourceNotFound,
+		strings.ToUpper(upload): media.CodeSourceNotFound, // a file of that name
+	} {
+		t.Run("nothing is at "+ref, func(t *testing.T) {
+			if _, err := b.sources.Open(t.Context(), ref); codeOf(err) != code {
+				t.Errorf("got %v, want %s", err, code)
+			}
+		})
+	}
+	t.Run("larger ones than originals may be are refused", func(t *testing.T) {
+		small := b.uploads.Opener(b.sources.Conditional, 6)
+		if _, err := small.Open(t.Context(), "upload:"+id); codeOf(err) != media.CodeSourceTooLarge {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("one that was cut off is no good", func(t *testing.T) {
+		key := "uploads/" + id
+		object, err := derive.NewUploads(cut{b.cfg.Blobs}).Opener(b.sources.Conditional, 100).Open(t.Context(), "upload:"+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer object.Body.Close()
+		if _, err := io.ReadAll(object.Body); codeOf(err) != media.CodeSourceFailed {
+			t.Errorf("%s ended with %v", key, err)
+		}
+	})
+}

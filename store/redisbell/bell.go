@@ -35,10 +35,13 @@ type Config struct {
 
 const (
 	defaultTimeout = 250 * time.Millisecond
+	leastTimeout   = 10 * time.Millisecond
+	mostTimeout    = time.Minute
 	// repairTime is for the exchange of a repair, which may push a million.
 	repairTime = 2 * time.Second
-	// onItsWay is for how long the ring for a job may come after its claim.
-	onItsWay = time.Second
+	// onItsWay is for how many time limits the ring for a job may come after its
+	// claim: it has one, and the process that rings may be slow.
+	onItsWay = 4
 )
 
 // Bell is a jobs.Doorbell. It is safe for concurrent use.
@@ -69,6 +72,9 @@ func Open(ctx context.Context, url string, cfg Config, log *slog.Logger) (*Bell,
 	redis.SetLogger(silence{})
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Timeout < leastTimeout || cfg.Timeout > mostTimeout {
+		return nil, fmt.Errorf("open redis: timeout: %v is neither 0 nor within %v to %v", cfg.Timeout, leastTimeout, mostTimeout)
 	}
 	b := &Bell{
 		prefix: cfg.Prefix, timeout: cfg.Timeout, log: log.With("redis", options.Addr),
@@ -129,7 +135,7 @@ func (b *Bell) Took(ctx context.Context, more map[string]int) {
 			for queue, n := range more {
 				keys := []string{b.key(queue), b.early(queue)}
 				if n > 0 {
-					p.Eval(ctx, tookScript, keys, n, onItsWay.Milliseconds())
+					p.Eval(ctx, tookScript, keys, n, (onItsWay * b.timeout).Milliseconds())
 				} else if n < 0 {
 					p.Eval(ctx, ringScript, keys, -n)
 				}

@@ -77,14 +77,14 @@ func TestDepthIsExactAtRestHoweverClaimsAndRingsInterleave(t *testing.T) {
 			if err := store.Register(ctx, jobs.WorkerRow{ID: name, Queues: []string{"images", "bulk"}, Slots: 9}); err != nil {
 				t.Fatal(err)
 			}
-			bell, _ := open(t, server.URL)
+			bell := patient(t, server.URL)
 			group.Go(func() { crew{t, store, bell, name}.work(ctx, &tickets) })
 		}
 		for range producers {
 			if !produce {
 				break
 			}
-			bell, _ := open(t, server.URL)
+			bell := patient(t, server.URL)
 			client := jobs.NewClient(store, bell, kinds)
 			group.Go(func() {
 				for i := range each {

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// unblockTime is how long the server has to say whether it has just given
-	// a token to a wait that is to end.
-	unblockTime  = 100 * time.Millisecond
+	// unblockEvery is how often the server is asked to end a wait. It has two
+	// fifths of the time limit to say whether it has just given it a token.
 	unblockEvery = 10 * time.Millisecond
 	// leastWait keeps a wait from being 0, which is for ever in Redis.
 	leastWait = 5 * time.Millisecond
@@ -143,7 +142,7 @@ func (b *Bell) block(ctx context.Context, client *redis.Client, queues []string,
 // to end it, because then the answer says whether a token was taken; a server
 // that does not answer is cut off.
 func (b *Bell) collect(client *redis.Client, answer <-chan outcome, cut context.CancelFunc) outcome {
-	ctx, cancel := context.WithTimeout(context.Background(), unblockTime)
+	ctx, cancel := context.WithTimeout(context.Background(), b.timeout*2/5)
 	defer cancel()
 	for ctx.Err() == nil {
 		select {

@@ -1,0 +1,156 @@
+package chaos_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// crew is a number of worker processes, always as many.
+type crew struct {
+	place   *place
+	dir     string
+	started int
+
+	mu     sync.Mutex
+	alive  []*hand // guarded by mu; at work
+	left   []*hand // guarded by mu; asked to leave
+	killed int     // guarded by mu
+}
+
+// hand is one process. It writes its tally when it leaves by itself.
+type hand struct {
+	command *exec.Cmd
+	tally   string
+	stderr  bytes.Buffer
+	ended   chan struct{}
+}
+
+func newCrew(t *testing.T, p *place, n int) *crew {
+	t.Helper()
+	c := &crew{place: p, dir: t.TempDir()}
+	t.Cleanup(c.end)
+	for range n {
+		c.hire(t)
+	}
+	return c
+}
+
+// hire starts one more process of this test's binary.
+func (c *crew) hire(t *testing.T) *hand {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.started++
+	h := &hand{tally: filepath.Join(c.dir, strconv.Itoa(c.started)), ended: make(chan struct{})}
+	h.command = exec.Command(self)
+	h.command.Env = append(os.Environ(), append(c.place.env, "CHAOS_WORKER="+strconv.Itoa(c.started), "CHAOS_TALLY="+h.tally)...)
+	h.command.Stderr = &h.stderr
+	h.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := h.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = h.command.Wait()
+		close(h.ended)
+	}()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.alive = append(c.alive, h)
+	return h
+}
+
+func (h *hand) signal(s syscall.Signal) { _ = h.command.Process.Signal(s) }
+
+// take removes a random hand from the crew.
+func (c *crew) take() *hand {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := rand.IntN(len(c.alive))
+	h := c.alive[i]
+	c.alive = append(c.alive[:i], c.alive[i+1:]...)
+	return h
+}
+
+// kill ends one without a word and hires another.
+func (c *crew) kill(t *testing.T) {
+	t.Helper()
+	h := c.take()
+	h.signal(syscall.SIGKILL)
+	<-h.ended
+	c.killed++
+	c.hire(t)
+}
+
+// freeze stops one for longer than its lease; then it goes on as if nothing
+// had happened.
+func (c *crew) freeze(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	h := c.alive[rand.IntN(len(c.alive))]
+	c.mu.Unlock()
+	h.signal(syscall.SIGSTOP)
+	pause(t, lease+lease/2)
+	h.signal(syscall.SIGCONT)
+}
+
+// dismiss asks one to leave, and hires another.
+func (c *crew) dismiss(t *testing.T) {
+	t.Helper()
+	h := c.take()
+	h.signal(syscall.SIGTERM)
+	c.hire(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = append(c.left, h)
+}
+
+// calm makes sure that all are at work.
+func (c *crew) calm(t *testing.T) {
+	t.Helper()
+	c.place.calm(t)
+}
+
+// stop asks all to leave and gives what they tell.
+func (c *crew) stop(t *testing.T) (told []tally, killed int) {
+	t.Helper()
+	for _, h := range c.alive {
+		h.signal(syscall.SIGTERM)
+	}
+	c.left, c.alive = append(c.left, c.alive...), nil
+	for _, h := range c.left {
+		select {
+		case <-h.ended:
+		case <-time.After(time.Minute):
+			t.Fatalf("a worker did not leave within a minute of being asked to:\n%s", h.stderr.String())
+		}
+		text, err := os.ReadFile(h.tally)
+		if err != nil {
+			t.Fatalf("a worker left without a word: %v\n%s", err, h.stderr.String())
+		}
+		var one tally
+		if err := json.Unmarshal(text, &one); err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, one)
+	}
+	return told, c.killed
+}
+
+// end leaves no process, whatever the test came to.
+func (c *crew) end() {
+	for _, h := range append(c.alive, c.left...) {
+		h.signal(syscall.SIGKILL)
+		<-h.ended
+	}
+}

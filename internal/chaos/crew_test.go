@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -134,15 +133,7 @@ func (c *crew) stop(t *testing.T) (told []tally, killed int) {
 		case <-time.After(time.Minute):
 			t.Fatalf("a worker did not leave within a minute of being asked to:\n%s", h.stderr.String())
 		}
-		text, err := os.ReadFile(h.tally)
-		if err != nil {
-			t.Fatalf("a worker left without a word: %v\n%s", err, h.stderr.String())
-		}
-		var one tally
-		if err := json.Unmarshal(text, &one); err != nil {
-			t.Fatal(err)
-		}
-		told = append(told, one)
+		told = append(told, h.told(t))
 	}
 	return told, c.killed
 }

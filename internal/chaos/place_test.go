@@ -154,7 +154,10 @@ func (p *place) keep(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	keeper := newKeeper(p.store, p.bell)
+	keeper, err := newKeeper(p.store, p.bell)
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() { ended <- keeper.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()

@@ -34,8 +34,11 @@ var queues = []string{"images", "bulk"}
 
 // tally is what a process tells when it leaves by itself.
 type tally struct {
+	// Lost leases, and writes Refused for it before they were sent.
 	Succeeded, Lost, Refused uint64
-	Adopted                  int
+	// Adopted outputs were there already; Blocked ones were sent although the
+	// lease was lost, and met the other's.
+	Adopted, Blocked int
 }
 
 func TestMain(m *testing.M) {
@@ -92,10 +95,14 @@ func work() error {
 	if err != nil {
 		return err
 	}
+	keeper, err := newKeeper(store, bell)
+	if err != nil {
+		return err
+	}
 	var wait sync.WaitGroup
 	kept, leave := context.WithCancel(context.Background())
 	wait.Go(func() {
-		if err := newKeeper(store, bell).Run(kept); err != nil {
+		if err := keeper.Run(kept); err != nil {
 			log.Error("keeper", "error", err)
 		}
 	})
@@ -104,7 +111,7 @@ func work() error {
 	wait.Wait()
 	stats := worker.Stats()
 	return errors.Join(err, store.Close(), tell(tally{
-		Succeeded: stats.Succeeded, Lost: stats.Lost, Refused: stats.Refused + uint64(h.refused.Load()), Adopted: int(h.adopted.Load()),
+		Succeeded: stats.Succeeded, Lost: stats.Lost, Refused: stats.Fenced, Adopted: int(h.adopted.Load()), Blocked: int(h.blocked.Load()),
 	}))
 }
 
@@ -116,10 +123,24 @@ func tell(t tally) error {
 	return os.WriteFile(os.Getenv("CHAOS_TALLY"), text, 0o600)
 }
 
+func newWorker(store jobs.Store, bell jobs.Doorbell, h jobs.Handler, log *slog.Logger) (*jobs.Worker, error) {
+	return jobs.NewWorker(jobs.WorkerConfig{
+		Row:      jobs.WorkerRow{Provider: "vps", Market: jobs.VPS, Queues: queues, Version: "chaos"},
+		Handlers: map[string]jobs.Handler{kind: h}, Slots: slots, Lease: lease,
+		Poll: time.Second, Signals: 500 * time.Millisecond, DrainTimeout: 5 * time.Second, Grace: 2 * time.Second,
+	}, store, bell, log)
+}
+
+func newKeeper(store jobs.Store, bell jobs.Doorbell) (*jobs.Keeper, error) {
+	return jobs.NewKeeper(jobs.KeeperConfig{
+		Promote: 300 * time.Millisecond, Rescue: 500 * time.Millisecond, Reconcile: time.Second, Queues: queues,
+	}, store, bell, slog.New(slog.DiscardHandler))
+}
+
 // handler waits for as long as the job says, then writes one output.
 type handler struct {
 	blobs            blob.Store
-	refused, adopted atomic.Int64
+	adopted, blocked atomic.Int64
 }
 
 type wish struct {
@@ -136,6 +157,10 @@ func (h *handler) Do(ctx context.Context, task *jobs.Task) (json.RawMessage, err
 	}
 	timer := time.NewTimer(time.Duration(w.Milliseconds) * time.Millisecond)
 	defer timer.Stop()
+	if w.Fault == "deaf" {
+		<-timer.C
+		return h.writeLate(ctx, task)
+	}
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
@@ -150,15 +175,31 @@ func (h *handler) Do(ctx context.Context, task *jobs.Task) (json.RawMessage, err
 	return h.write(ctx, task)
 }
 
-// write gives the output a name that only one attempt can take.
+// writeLate does what a handler must not: it heeds neither the end of its
+// context nor the fence.
+func (h *handler) writeLate(ctx context.Context, task *jobs.Task) (json.RawMessage, error) {
+	ctx = context.WithoutCancel(ctx)
+	err := put(ctx, blob.Fenced(h.blobs, task.Fence), task)
+	if errors.Is(err, jobs.ErrLeaseLost) {
+		err = put(ctx, h.blobs, task)
+		if errors.Is(err, blob.ErrExists) {
+			h.blocked.Add(1)
+			err = nil
+		}
+	}
+	return json.RawMessage(`{"late":true}`), err
+}
+
+// put gives the output a name that only one attempt can take.
+func put(ctx context.Context, store blob.Store, task *jobs.Task) error {
+	body := fmt.Appendf(nil, "delivery %d", task.Job.Deliveries)
+	_, err := store.Put(ctx, outputs+task.Job.ID.String(), bytes.NewReader(body), int64(len(body)), blob.PutOptions{ContentType: "text/plain", IfNoneMatch: true})
+	return err
+}
+
 func (h *handler) write(ctx context.Context, task *jobs.Task) (json.RawMessage, error) {
-	body := fmt.Appendf(nil, "%s %d", task.Job.WorkerID, task.Job.Deliveries)
-	fenced := blob.Fenced(h.blobs, task.Fence)
-	_, err := fenced.Put(ctx, outputs+task.Job.ID.String(), bytes.NewReader(body), int64(len(body)), blob.PutOptions{ContentType: "text/plain", IfNoneMatch: true})
+	err := put(ctx, blob.Fenced(h.blobs, task.Fence), task)
 	switch {
-	case errors.Is(err, jobs.ErrLeaseLost):
-		h.refused.Add(1)
-		return nil, err
 	case errors.Is(err, blob.ErrExists):
 		h.adopted.Add(1)
 	case err != nil:

@@ -6,23 +6,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// crew is a number of worker processes, always as many.
+// crew is a number of worker processes. The test's goroutine owns it.
 type crew struct {
 	place   *place
 	dir     string
 	started int
 
-	mu     sync.Mutex
-	alive  []*hand // guarded by mu; at work
-	left   []*hand // guarded by mu; asked to leave
-	killed int     // guarded by mu
+	alive  []*hand // at work
+	left   []*hand // asked to leave
+	killed int
 }
 
 // hand is one process. It writes its tally when it leaves by itself.
@@ -56,25 +56,33 @@ func (c *crew) hire(t *testing.T) *hand {
 	h.command.Env = append(os.Environ(), append(c.place.env, "CHAOS_WORKER="+strconv.Itoa(c.started), "CHAOS_TALLY="+h.tally)...)
 	h.command.Stderr = &h.stderr
 	h.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := h.command.Start(); err != nil {
+	if err := h.start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		_ = h.command.Wait()
-		close(h.ended)
-	}()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.alive = append(c.alive, h)
 	return h
+}
+
+// start keeps the thread that started the process until that is gone: its end
+// would be taken for that of the parent.
+func (h *hand) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := h.command.Start()
+		started <- err
+		if err == nil {
+			_ = h.command.Wait()
+			close(h.ended)
+		}
+	}()
+	return <-started
 }
 
 func (h *hand) signal(s syscall.Signal) { _ = h.command.Process.Signal(s) }
 
 // take removes a random hand from the crew.
 func (c *crew) take() *hand {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	i := rand.IntN(len(c.alive))
 	h := c.alive[i]
 	c.alive = append(c.alive[:i], c.alive[i+1:]...)
@@ -91,13 +99,26 @@ func (c *crew) kill(t *testing.T) {
 	c.hire(t)
 }
 
+// refill hires for each hand that has died, and says how many had.
+func (c *crew) refill(t *testing.T) (died int) {
+	t.Helper()
+	for _, h := range slices.Clone(c.alive) {
+		select {
+		case <-h.ended:
+			died++
+			c.alive = slices.DeleteFunc(c.alive, func(other *hand) bool { return other == h })
+			c.hire(t)
+		default:
+		}
+	}
+	return died
+}
+
 // freeze stops one for longer than its lease; then it goes on as if nothing
 // had happened.
 func (c *crew) freeze(t *testing.T) {
 	t.Helper()
-	c.mu.Lock()
 	h := c.alive[rand.IntN(len(c.alive))]
-	c.mu.Unlock()
 	h.signal(syscall.SIGSTOP)
 	pause(t, lease+lease/2)
 	h.signal(syscall.SIGCONT)
@@ -109,15 +130,12 @@ func (c *crew) dismiss(t *testing.T) {
 	h := c.take()
 	h.signal(syscall.SIGTERM)
 	c.hire(t)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.left = append(c.left, h)
 }
 
-// calm makes sure that all are at work.
-func (c *crew) calm(t *testing.T) {
-	t.Helper()
-	c.place.calm(t)
+// harm is what can be done to workers anywhere.
+func (c *crew) harm() []harm {
+	return []harm{{"worker killed", c.kill}, {"worker stopped past its lease", c.freeze}, {"worker asked to leave", c.dismiss}, {"worker killed", c.kill}}
 }
 
 // stop asks all to leave and gives what they tell.

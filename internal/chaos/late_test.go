@@ -44,6 +44,33 @@ func TestAStoppedWorkersLateCompletionAndLateWriteAreRefused(t *testing.T) {
 	}
 }
 
+// A job that kills whoever runs it costs three workers and no more, and the jobs
+// that died with them are done.
+func TestAJobThatKillsItsWorkersIsPoisonedByTheThird(t *testing.T) {
+	for _, b := range backEnds {
+		t.Run(b.name, func(t *testing.T) {
+			place := b.open(t)
+			crew := newCrew(t, place, 1)
+			deadly := enqueueOne(t, place, `{"fault":"deadly"}`)
+			others := make([]jobs.ID, 50)
+			for i := range others {
+				others[i] = enqueueOne(t, place, `{"ms":20}`)
+			}
+			killed := 0
+			await(t, "an end of the job", func() bool {
+				killed += crew.refill(t)
+				return look(t, place, deadly).State.Final()
+			})
+			if job := look(t, place, deadly); job.State != jobs.Failed || job.Code != jobs.CodePoisoned || job.Deliveries != 3 || job.Attempts != 0 || killed != 3 {
+				t.Errorf("it killed %d workers and became %+v", killed, job.Document())
+			}
+			for _, id := range others {
+				await(t, "the other jobs", func() bool { return look(t, place, id).State == jobs.Succeeded })
+			}
+		})
+	}
+}
+
 func enqueueOne(t *testing.T, p *place, params string) jobs.ID {
 	t.Helper()
 	done, err := p.client.Enqueue(t.Context(), jobs.Spec{Type: kind, Params: json.RawMessage(params)})

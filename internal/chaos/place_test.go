@@ -27,6 +27,12 @@ var backEnds = []struct {
 	{"Postgres and Redis", openCluster},
 }
 
+// harm is one thing that goes wrong. All is there again when do returns.
+type harm struct {
+	name string
+	do   func(t *testing.T)
+}
+
 // place is where jobs are kept, as the test sees it and as the workers do.
 type place struct {
 	env    []string // tells a worker process where all this is
@@ -35,9 +41,7 @@ type place struct {
 	client *jobs.Client
 	blobs  blob.Store
 	// harm lists what can be done to the services and the crew.
-	harm func(c *crew) []func(*testing.T)
-	// calm makes sure that every service is there again.
-	calm func(t *testing.T)
+	harm func(c *crew) []harm
 	// depth is what others read of the bell, forget makes it lose everything;
 	// nil where the bell has no depth.
 	depth  func(t *testing.T) map[string]int64
@@ -47,7 +51,7 @@ type place struct {
 func (p *place) complete(t *testing.T) *place {
 	t.Helper()
 	dir := t.TempDir()
-	blobs, err := blob.Open(t.Context(), blob.Config{Location: dir})
+	blobs, err := blob.Open(t.Context(), blob.Config{Location: dir}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +71,7 @@ func openSQLite(t *testing.T) *place {
 	t.Cleanup(func() { _ = store.Close() })
 	p := &place{
 		env: []string{"CHAOS_SQLITE=" + path}, store: store, bell: jobs.NewProcessBell(),
-		harm: func(c *crew) []func(*testing.T) {
-			return []func(*testing.T){c.kill, c.kill, c.freeze, c.dismiss}
-		},
-		calm: func(*testing.T) {},
+		harm: (*crew).harm,
 	}
 	return p.complete(t)
 }
@@ -117,10 +118,9 @@ func openCluster(t *testing.T) *place {
 	}
 	p := &place{
 		env: []string{"CHAOS_POSTGRES=" + dsn, "CHAOS_REDIS=" + redisServer.URL}, store: store, bell: bell,
-		harm: func(c *crew) []func(*testing.T) {
-			return []func(*testing.T){c.kill, c.kill, c.freeze, c.dismiss, flush, restart, crash}
+		harm: func(c *crew) []harm {
+			return append(c.harm(), harm{"Redis flushed", flush}, harm{"Redis killed and restarted", restart}, harm{"Postgres killed and restarted", crash})
 		},
-		calm: func(*testing.T) {},
 		depth: func(t *testing.T) map[string]int64 {
 			t.Helper()
 			return lengths(t, watch)

@@ -35,35 +35,35 @@ func TestEveryJobEndsOnceWhateverIsKilled(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			place := b.open(t)
 			crew := newCrew(t, place, 4)
-			entered := weather(t, place, crew)
-			crew.calm(t)
+			entered, done := weather(t, place, crew)
 			finals := settle(t, place, entered)
 			report := audit(t, place, finals)
 			report.processes(crew.stop(t))
 			depth := rest(t, place)
-			t.Logf("summary: chaos on %s: %s; %s", b.name, report, depth)
+			t.Logf("summary: chaos on %s: %s; %s; %s", b.name, done, report, depth)
 		})
 	}
 }
 
-// weather enqueues and does harm at the same time, and gives the acknowledged
-// jobs.
-func weather(t *testing.T, p *place, crew *crew) []jobs.ID {
+// weather enqueues and does harm at the same time, each kind in its turn, and
+// gives the acknowledged jobs and what was done.
+func weather(t *testing.T, p *place, crew *crew) (entered []jobs.ID, done string) {
 	t.Helper()
-	harm := p.harm(crew)
-	var entered []jobs.ID
+	harm, count := p.harm(crew), map[string]int{}
 	for batch := range batches * storms() {
 		entered = append(entered, enqueue(t, p, batch)...)
 		if batch%3 == 2 {
-			harm[rand.IntN(len(harm))](t)
+			next := harm[batch/3%len(harm)]
+			next.do(t)
+			count[next.name]++
 		}
 		if batch%4 == 1 {
 			// What is refused here is over already, or the database is away.
-			_, _ = p.client.Cancel(t.Context(), entered[rand.IntN(len(entered))], "The storm asks for it.")
+			_, _ = p.client.Cancel(t.Context(), entered[len(entered)-1-rand.IntN(batchSize)], "The storm asks for it.")
 		}
 		pause(t, between)
 	}
-	return entered
+	return entered, list(count)
 }
 
 // enqueue insists, as a client with an idempotency key can: when the database
@@ -152,15 +152,16 @@ type report struct {
 }
 
 func (r *report) String() string {
-	list := func(counts map[string]int) string {
-		var parts []string
-		for _, name := range slices.Sorted(maps.Keys(counts)) {
-			parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
-		}
-		return strings.Join(parts, ", ")
-	}
 	return fmt.Sprintf("%d jobs (%s; %d of the failed poisoned), %d attempts (%s), %d outputs; %d processes killed, %d left by themselves; %d leases lost and seen, %d late writes refused, %d outputs of earlier attempts adopted",
 		r.jobs, list(named(r.states)), r.poisoned, r.attempts, list(named(r.ends)), r.outputs, r.killed, r.left, r.lostLeases, r.refused, r.adopted)
+}
+
+func list(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func named[K ~string](counts map[K]int) map[string]int {

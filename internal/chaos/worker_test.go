@@ -86,7 +86,7 @@ func work() error {
 	if err != nil {
 		return err
 	}
-	blobs, err := blob.Open(ctx, blob.Config{Location: os.Getenv("CHAOS_BLOBS")})
+	blobs, err := blob.Open(ctx, blob.Config{Location: os.Getenv("CHAOS_BLOBS")}, log)
 	if err != nil {
 		return err
 	}
@@ -157,6 +157,10 @@ func (h *handler) Do(ctx context.Context, task *jobs.Task) (json.RawMessage, err
 	}
 	timer := time.NewTimer(time.Duration(w.Milliseconds) * time.Millisecond)
 	defer timer.Stop()
+	if w.Fault == "deadly" {
+		// As the kernel does when memory is out.
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
 	if w.Fault == "deaf" {
 		<-timer.C
 		return h.writeLate(ctx, task)
@@ -193,7 +197,7 @@ func (h *handler) writeLate(ctx context.Context, task *jobs.Task) (json.RawMessa
 // put gives the output a name that only one attempt can take.
 func put(ctx context.Context, store blob.Store, task *jobs.Task) error {
 	body := fmt.Appendf(nil, "delivery %d", task.Job.Deliveries)
-	_, err := store.Put(ctx, outputs+task.Job.ID.String(), bytes.NewReader(body), int64(len(body)), blob.PutOptions{ContentType: "text/plain", IfNoneMatch: true})
+	_, err := store.Put(ctx, outputs+task.Job.ID.String(), bytes.NewReader(body), int64(len(body)), blob.PutOptions{IfNoneMatch: true})
 	return err
 }
 

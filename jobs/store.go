@@ -20,7 +20,9 @@ var (
 )
 
 // Store is all that durable jobs need of a database. Every method is one
-// transaction, durable when it returns nil, and safe for concurrent use.
+// transaction, durable when it returns nil, and safe for concurrent use. Only
+// Claim and Beat need not be durable: what a crash undoes of them gives the job
+// to another, and the token refuses the first.
 // Durations are parameters; the moments they count from are the database's.
 type Store interface { //nolint:interfacebloat // the sum of the roles, for who wires them; each user asks for its own
 	EnqueueStore

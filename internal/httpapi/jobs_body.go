@@ -83,7 +83,7 @@ func members(text []byte) ([]member, error) {
 	if _, err := decoder.Token(); err != nil {
 		return nil, notJSON(err)
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token gives io.EOF itself
+	if _, err := decoder.Token(); err != io.EOF {
 		return nil, errors.New("more stands behind the JSON object")
 	}
 	return list, nil

@@ -18,17 +18,17 @@ type fieldFault struct {
 	Detail    string `json:"detail"`
 }
 
-// manyFaults are all faults of a document; the first leads.
-type manyFaults struct {
+// faultsError are all faults of a document; the first leads.
+type faultsError struct {
 	lead *media.Error
 	all  []fieldFault
 }
 
 // Error implements error.
-func (m *manyFaults) Error() string { return m.lead.Error() }
+func (m *faultsError) Error() string { return m.lead.Error() }
 
 // Unwrap gives the first fault to the table of statuses.
-func (m *manyFaults) Unwrap() error { return m.lead }
+func (m *faultsError) Unwrap() error { return m.lead }
 
 // mostFaults bounds an answer: a thousand jobs may all be wrong.
 const mostFaults = 100
@@ -43,7 +43,7 @@ func allFaults(code media.Code, all []fieldFault) error {
 	if all[0].Parameter == "" {
 		lead.Detail = all[0].Detail
 	}
-	return &manyFaults{lead, all}
+	return &faultsError{lead, all}
 }
 
 // jobFault tells a fault of the client or store of jobs in the words of HTTP.

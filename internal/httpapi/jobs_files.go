@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/source"
 )
 
 // uploadDocument is an original that was taken in.
@@ -22,9 +23,6 @@ type uploadDocument struct {
 	// ContentType is told by the first bytes, whatever the client called it.
 	ContentType string `json:"content_type"`
 }
-
-// uploadScheme begins the inputs that are uploads.
-const uploadScheme = "upload:"
 
 // takeUpload keeps an original that a client sends.
 func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
@@ -48,7 +46,7 @@ func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
 	if format := media.Sniff(body.head); format != "" {
 		kind = format.ContentType()
 	}
-	return a.writeJSON(x, http.StatusCreated, uploadDocument{uploadScheme + id, bytes, kind})
+	return a.writeJSON(x, http.StatusCreated, uploadDocument{source.UploadScheme + id, bytes, kind})
 }
 
 // arriving is the body of an upload. It may take as long as it likes, but not
@@ -71,7 +69,7 @@ func (b *arriving) Read(p []byte) (int, error) {
 	if room := headBytes - len(b.head); room > 0 {
 		b.head = append(b.head, p[:min(n, room)]...)
 	}
-	if err != nil && err != io.EOF { //nolint:errorlint // a Reader gives io.EOF itself
+	if err != nil && err != io.EOF {
 		b.err = err
 	}
 	return n, err

@@ -80,9 +80,8 @@ func parseJobs(text []byte) (specs []jobs.Spec, batch bool, err error) {
 			faults = append(faults, fieldFault{m.name, "it cannot stand beside jobs; each of them has its own fields."})
 			continue
 		}
-		more := []fieldFault(nil)
-		specs, more = parseList(m.value)
-		faults = append(faults, more...)
+		list, more := parseList(m.value)
+		specs, faults = list, append(faults, more...)
 	}
 	return specs, true, allFaults(codeInvalidBody, faults)
 }

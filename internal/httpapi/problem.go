@@ -36,7 +36,7 @@ func newProblem(err error, requestID string) problem {
 	if code != codeInternal && errors.As(err, &fault) {
 		p.Detail, p.Parameter = fault.Detail, fault.Param
 	}
-	if many, ok := errors.AsType[*manyFaults](err); ok {
+	if many, ok := errors.AsType[*faultsError](err); ok {
 		p.Errors = many.all
 	}
 	if code == media.CodeCancelled {

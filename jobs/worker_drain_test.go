@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/jobs"
+	"github.com/spillway-media/spillway/jobs/jobstest"
 )
 
 // steps is a job of ten parts of a minute each, which goes on where it stopped.
@@ -142,6 +143,30 @@ func TestAnIdleWorkerIsDrainedAtOnce(t *testing.T) {
 		w.end()
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestADrainEndsThoughTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		id := p.enqueue(jobs.Spec{Type: "work"})[0]
+		w := p.start(func(c *jobs.WorkerConfig) { c.Handlers["work"] = takes(time.Hour) })
+		pass(time.Second)
+		p.store.Fail(jobstest.Any, -1)
+		w.stop()
+		pass(time.Minute + 10*time.Second) // the lease, and a few tries to say goodbye
+		if !w.over() || w.err != nil {
+			t.Fatalf("it is not over: %v, %+v", w.err, w.Stats())
+		}
+		if s := w.Stats(); s.Lost != 1 || s.Released != 0 {
+			t.Errorf("stats: %+v", s)
+		}
+		p.store.Fail(jobstest.Any, 0)
+		p.keep()
+		pass(10 * time.Second)
+		if job := p.wants(id, jobs.Queued, jobs.CodeLeaseLost); job.Attempts != 0 {
+			t.Error("an attempt was burned")
 		}
 	})
 }

@@ -311,7 +311,7 @@ func TestAWorkerWithALongLeaseIsNotTakenForStale(t *testing.T) {
 			c.Lease = 12 * time.Hour
 			c.Handlers["work"] = takes(time.Second)
 		})
-		pass(time.Hour)
+		pass(10 * time.Minute)
 		rows, _ := p.store.Workers(t.Context(), true)
 		if len(rows) != 1 || rows[0].Stale || p.store.Calls("Register") != 1 {
 			t.Errorf("rows: %+v", rows)

@@ -56,7 +56,7 @@ func TestBug24ACancelledJobEndsForGood(t *testing.T) {
 				if tc.id == 0 && !errors.Is(<-causes, jobs.ErrCancelled) {
 					t.Error("the cause is another")
 				}
-				pass(time.Hour)
+				pass(10 * time.Minute)
 				p.wants(ids[tc.id], jobs.Cancelled, jobs.CodeCancelled)
 				w.end()
 			})
@@ -115,7 +115,7 @@ func TestTooManyStuckHandlersEndTheWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)
 		let := make(chan struct{})
-		p.enqueue(jobs.Spec{Type: "work", WorkLimit: time.Minute}, jobs.Spec{Type: "work", WorkLimit: time.Hour})
+		p.enqueue(jobs.Spec{Type: "work", WorkLimit: time.Minute}, jobs.Spec{Type: "work", WorkLimit: 20 * time.Minute})
 		w := p.start(func(c *jobs.WorkerConfig) {
 			c.Slots = 2
 			c.Handlers["work"] = deaf(let)
@@ -128,7 +128,7 @@ func TestTooManyStuckHandlersEndTheWorker(t *testing.T) {
 		light := p.enqueue(jobs.Spec{Type: "light"})[0]
 		pass(time.Second)
 		p.wants(light, jobs.Running, "")
-		pass(time.Hour)
+		pass(20 * time.Minute)
 		if !w.over() || w.err == nil {
 			t.Fatalf("two stuck handlers of two slots did not end it: %v", w.err)
 		}

@@ -321,6 +321,45 @@ func TestTwoHeavyJobsAreNeverTogether(t *testing.T) {
 	})
 }
 
+func TestOtherPoolsAtTheGateDoNotStarveJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		for range 10 {
+			p.enqueue(jobs.Spec{Type: "work"})
+		}
+		g, _ := elastic.NewGate(elastic.GateConfig{Slots: 2, Memory: 100})
+		pool, err := elastic.New(elastic.Config[int]{
+			Name: "images", Gate: g, CPUBound: true, MinWorkers: 6, MaxWorkers: 6,
+			Handler: func(ctx context.Context, _ int) error { return work(ctx, time.Second) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var others sync.WaitGroup
+		others.Go(func() { _ = pool.Run(ctx) })
+		for range 6 {
+			others.Go(func() {
+				for ctx.Err() == nil {
+					_ = pool.Submit(ctx, 1, elastic.Weight(50))
+				}
+			})
+		}
+		pass(5 * time.Second)
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Slots, c.Gate = 4, g
+			c.Handlers["work"] = handler{jobs.Need{CPU: true, Memory: 50}, takes(time.Second).do}
+		})
+		pass(40 * time.Second)
+		if s := w.Stats(); s.Succeeded != 10 {
+			t.Errorf("stats after 40 s: %+v", s)
+		}
+		w.end()
+		cancel()
+		others.Wait()
+	})
+}
+
 func TestTooHeavyIsAFailureOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)

@@ -147,6 +147,37 @@ func TestAnIdleWorkerIsDrainedAtOnce(t *testing.T) {
 	})
 }
 
+func TestAClaimThatIsOnItsWayWhenADrainBeginsIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		id := p.enqueue(jobs.Spec{Type: "work"})[0]
+		w := p.startOn(&link{Store: p.store, slow: 5 * time.Second}, func(c *jobs.WorkerConfig) { c.Handlers["work"] = takes(time.Minute) })
+		pass(time.Second)
+		w.end()
+		if job := p.wants(id, jobs.Succeeded, ""); job.Deliveries != 1 {
+			t.Errorf("%d deliveries", job.Deliveries)
+		}
+	})
+}
+
+func TestAReleasedJobIsRungFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		id := p.enqueue(jobs.Spec{Type: "work"})[0]
+		first := p.start(func(c *jobs.WorkerConfig) { c.Handlers["work"] = takes(time.Hour) })
+		second := p.start(func(c *jobs.WorkerConfig) {
+			c.Poll = time.Hour
+			c.Handlers["work"] = takes(time.Second)
+		})
+		pass(time.Minute)
+		first.Drain(0, "notice")
+		pass(2 * time.Second)
+		p.wants(id, jobs.Succeeded, "")
+		first.end()
+		second.end()
+	})
+}
+
 func TestADrainEndsThoughTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)

@@ -19,6 +19,7 @@ type link struct {
 	cut      atomic.Bool
 	finishes atomic.Int32
 	beats    atomic.Int32
+	slow     time.Duration // how long the answer to a claim is on its way
 }
 
 func (l *link) up() error {
@@ -32,7 +33,9 @@ func (l *link) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 	if err := l.up(); err != nil {
 		return nil, err
 	}
-	return l.Store.Claim(ctx, c)
+	found, err := l.Store.Claim(ctx, c)
+	pass(l.slow)
+	return found, err
 }
 
 func (l *link) Beat(ctx context.Context, id string, lease time.Duration, pulses []jobs.Pulse) ([]jobs.ID, error) {

@@ -10,9 +10,10 @@ import (
 )
 
 func main() {
-	ctx, stop := cli.WithSignals(context.Background(), os.Exit)
+	hurry := cli.NewHurry()
+	ctx, stop := cli.WithSignals(context.Background(), hurry, os.Exit)
 	code := cli.Main(ctx, os.Args[1:], cli.System{
-		Stdout: os.Stdout, Stderr: os.Stderr, Environ: settings.Environment(),
+		Stdout: os.Stdout, Stderr: os.Stderr, Environ: settings.Environment(), Hurry: hurry,
 	})
 	stop()
 	os.Exit(code)

@@ -20,13 +20,17 @@ import (
 // program holds the parts while Run lasts. All fields are set by build.
 type program struct {
 	*pipeline
+	role    Role
 	sources *source.Router
+	warming *source.Router // to the image server whose cache is warmed; nil for this one
 	stores  transform.Stores
 	cfg     settings.Config
 	log     *slog.Logger
 	ready   *readiness
 	tracing tracing
-	public  *door
+	backlog *backlog // nil without jobs
+	edge    *httpapi.Server
+	public  *door // nil in Work
 	admin   *door // nil when off
 }
 
@@ -51,6 +55,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 			return nil, err
 		}
 	}
+	cfg = jobsDefaults(cfg, role)
 	if cfg.SourceRoot == "" && len(cfg.AllowSource) == 0 {
 		log.Warn("nothing to serve", "reason", "neither source-root nor allow-source is set")
 	}
@@ -65,11 +70,19 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	p := &program{sources: sources, stores: stores, cfg: cfg, log: log}
-	if p.pipeline, err = newPipeline(cfg, facts, sources, stores, log); err != nil {
+	p := &program{role: role, sources: sources, stores: stores, cfg: cfg, log: log}
+	if cfg.Database != "" {
+		if p.backlog, err = newBacklog(ctx, cfg, log); err != nil {
+			return nil, err
+		}
+	}
+	if p.pipeline, err = newPipeline(cfg, facts, p.originals(), stores, log); err != nil {
 		return nil, err
 	}
 	p.ready = &readiness{Service: p.service}
+	if err := p.staffBacklog(ctx, facts); err != nil {
+		return nil, err
+	}
 	if p.tracing, err = newTracing(ctx, cfg.OTLPEndpoint, ReadBuild().Version, log); err != nil {
 		return nil, err
 	}
@@ -116,23 +129,33 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	config.Site, config.MetricsOnPublic = site, role == Up
 	config.Spools, config.Engine, config.Tracer = p.spools, p.engineStats, p.tracing.provider
 	config.Pools, config.Origins = p.service.Pools, p.sources.Origins
-	edge, err := httpapi.New(config, p.ready, p.log)
-	if err != nil {
+	if config.Jobs, err = p.jobsConfig(role); err != nil {
 		return err
 	}
-	if p.public, err = openDoor(ctx, "listen", p.cfg.Listen, p.cfg, edge.Public(), p.log); err != nil {
+	config.JobStats = p.jobStats()
+	if p.edge, err = httpapi.New(config, p.ready, p.log); err != nil {
 		return err
 	}
-	if p.cfg.TLSCert != "" {
-		err = p.public.secureWith(p.cfg.TLSCert, p.cfg.TLSKey)
+	if role != Work {
+		err = p.openPublic(ctx)
 	}
 	if err == nil && p.cfg.AdminListen != "" {
-		p.admin, err = openDoor(ctx, "admin-listen", p.cfg.AdminListen, p.cfg, edge.Admin(), p.log)
+		p.admin, err = openDoor(ctx, "admin-listen", p.cfg.AdminListen, p.cfg, p.edge.Admin(), p.log)
 	}
 	if err != nil {
 		p.close(ctx)
 	}
 	return err
+}
+
+func (p *program) openPublic(ctx context.Context) (err error) {
+	if p.public, err = openDoor(ctx, "listen", p.cfg.Listen, p.cfg, p.edge.Public(), p.log); err != nil {
+		return err
+	}
+	if p.cfg.TLSCert == "" {
+		return nil
+	}
+	return p.public.secureWith(p.cfg.TLSCert, p.cfg.TLSKey)
 }
 
 func (p *program) engineStats() httpapi.EngineStats {

@@ -63,6 +63,7 @@ func transformConfig(c settings.Config, facts machine.Facts) transform.Config {
 	}
 	config.QueueWait, config.OverloadWait, config.OverloadAfter = c.QueueWait, c.OverloadWait, c.OverloadAfter
 	config.ReduceAfter = c.ReduceEffort
+	config.Background = cmp.Or(c.BackgroundJobs, max(1, jobs-1))
 	config.Scale = scale(c.Scaling)
 	// Whoever waits for a place at its origin counts here, too; the bounds of
 	// what is really fetched are the origins'.
@@ -104,10 +105,15 @@ func sourceConfig(c settings.Config) source.Config {
 		Fetches: c.SourceFetches, FetchesPerOrigin: c.SourceFetchesEach, NoBreaker: !c.SourceBreaker,
 		UserAgent:          "Spillway/" + ReadBuild().Version,
 		HonourCacheControl: c.HonourOriginCache,
-		S3: source.S3{
-			Endpoint: c.S3Endpoint, Region: c.S3Region, PathStyle: c.S3PathStyle,
-			AccessKey: c.S3AccessKey, SecretKey: c.S3SecretKey,
-		},
+		S3:                 s3Config(c),
+	}
+}
+
+// s3Config is how object stores are reached, whatever lies in them.
+func s3Config(c settings.Config) source.S3 {
+	return source.S3{
+		Endpoint: c.S3Endpoint, Region: c.S3Region, PathStyle: c.S3PathStyle,
+		AccessKey: c.S3AccessKey, SecretKey: c.S3SecretKey,
 	}
 }
 

@@ -15,15 +15,18 @@ type Config = settings.Config
 // Role is which part of the program a process plays.
 type Role int
 
-// The roles. Up is Serve with a page to try it and pictures to try it on.
+// The roles. Up is Serve with a page to try it, pictures to try it on, and a
+// worker of jobs. Work is only that worker.
 const (
 	Serve Role = iota
 	Up
+	Work
 )
 
-// Run serves until ctx ends, then drains and answers nil. It reports the
-// address it can be reached at by a log line "listening". Settings must have
-// been validated.
+// Run serves, works, or both until ctx ends, then drains and answers nil. It
+// reports the address it can be reached at by a log line "listening", and that
+// it takes jobs by one "working". Settings must have been validated, by Check
+// and CheckRole.
 func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
 	p, err := build(ctx, cfg, role, log)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -38,18 +41,16 @@ func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
 }
 
 // run opens for business. Its goroutines are the servers, which drain ends,
-// and the service with its workers, which goes on until the drain is over.
+// the worker, which ends its jobs first, and the background, which goes on
+// until all of that is over.
 func (p *program) run(ctx context.Context) error {
-	lasting, rest := context.WithCancel(context.WithoutCancel(ctx))
-	tidied := make(chan error, 1)
-	go func() { tidied <- p.service.Run(lasting) }()
-	watched := make(chan error, 1)
-	go func() { watched <- watchStores(lasting, p.stores, p.service) }()
+	rear := p.startRear(ctx)
 	doors := p.doors()
 	ended := make(chan error, len(doors))
 	for _, d := range doors {
 		go func() { ended <- d.serve() }()
 	}
+	worked := p.startWork(ctx)
 	p.announce()
 	settled := make(chan struct{})
 	go func() { p.settle(); close(settled) }()
@@ -58,16 +59,14 @@ func (p *program) run(ctx context.Context) error {
 	select {
 	case failure = <-ended:
 		waiting--
+	case <-p.alone(worked):
 	case <-ctx.Done():
 	}
-	p.drain(ctx)
+	failure = errors.Join(failure, p.drain(ctx, rear, worked))
 	for range waiting {
 		failure = errors.Join(failure, <-ended)
 	}
-	rest()
 	<-settled
-	// The service writes to the stores to its end.
-	failure = errors.Join(failure, <-tidied, <-watched)
 	// Originals are kept for later until here; what is open now was lost.
 	p.log.Info("stopped", slog.Int("spools_open", p.spools.Stats().Open))
 	return errors.Join(failure, closeStores(p.stores))
@@ -87,5 +86,10 @@ func (p *program) announce() {
 	if p.admin != nil {
 		p.log.Info("listening for operators", "address", p.admin.address())
 	}
-	p.log.Info("listening", "address", p.public.address(), "url", p.public.url())
+	if p.public != nil {
+		p.log.Info("listening", "address", p.public.address(), "url", p.public.url())
+	}
+	if p.backlog != nil && p.backlog.worker != nil {
+		p.log.Info("working", "worker_id", p.backlog.worker.ID(), "queues", p.cfg.WorkedOn())
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/spillway-media/spillway/jobs"
 )
 
 // The exit codes of every command.
@@ -15,11 +17,32 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // the work failed, or a value of the file or the environment
 	exitUsage   = 2 // the command line is wrong, or a value on it
-	exitSignal  = 128
+
+	exitJobFailed    = 3 // the job that was waited for has failed
+	exitJobCancelled = 4 // the job that was waited for was cancelled
+	exitUnavailable  = 5 // the server or the database of jobs is not to be reached
+
+	exitSignal = 128 // and the signal's number
 )
 
 // errSilent is a failure whose story the command has already told.
 var errSilent = errors.New("failed")
+
+// toldError is a failure whose story is told, and whose kind still makes the
+// exit code.
+type toldError struct{ error }
+
+// Unwrap gives the failure itself.
+func (t toldError) Unwrap() []error { return []error{t.error, errSilent} }
+
+// endedError is a job that was waited for and did not succeed. Its story is told.
+type endedError struct{ jobs.State }
+
+// Error names the state.
+func (e endedError) Error() string { return "the job has " + string(e.State) }
+
+// Is makes it a failure that is told already.
+func (e endedError) Is(target error) bool { return target == errSilent }
 
 // usageError is a fault of what stands on the command line.
 type usageError struct{ error }
@@ -51,8 +74,17 @@ func exitCode(ctx context.Context, err error) int {
 	if interrupted, ok := errors.AsType[InterruptedError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		return interrupted.ExitCode()
 	}
-	if isUsage(err) {
+	if ended, ok := errors.AsType[endedError](err); ok {
+		if ended.State == jobs.Cancelled {
+			return exitJobCancelled
+		}
+		return exitJobFailed
+	}
+	switch {
+	case isUsage(err):
 		return exitUsage
+	case errors.Is(err, jobs.ErrUnavailable):
+		return exitUnavailable
 	}
 	return exitFailure
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -16,16 +17,33 @@ import (
 // everywhere else, and the help of --help say what it does.
 func wordFlags(parser *kong.Kong) error {
 	parser.Model.HelpFlag.Help = "Show this help."
-	allowed := map[string]string{"expires": "a time such as 1h or 30m"}
+	allowed := map[string]string{}
 	for _, s := range settings.All() {
 		allowed[s.Key] = s.Allowed
 	}
 	for _, command := range parser.Model.Leaves(false) {
 		for _, flag := range command.Flags {
-			flag.Mapper = newFlagReader(flag, allowed[flag.Name])
+			what := allowed[flag.Name]
+			if !isSetting(flag) {
+				what = ownAllowed(flag)
+			}
+			flag.Mapper = newFlagReader(flag, what)
 		}
 	}
 	return nil
+}
+
+// ownAllowed is what a flag of a command's own takes.
+func ownAllowed(flag *kong.Flag) string {
+	switch {
+	case flag.Target.Type() == reflect.TypeFor[time.Duration]():
+		return "a time such as 1h or 30m"
+	case flag.Enum != "":
+		return "one of " + strings.Join(strings.Split(flag.Enum, ","), ", ")
+	case flag.Target.Kind() == reflect.Int:
+		return "a whole number"
+	}
+	return ""
 }
 
 // flagReader reads a flag's value by another mapper. kong puts the flag's name
@@ -84,11 +102,11 @@ func (r flagReader) must() string {
 	return "; it must be " + r.allowed
 }
 
-// given tells of the flags on the command line, by name, that they stand there.
+// given tells of the settings on the command line, by name, that they stand there.
 func given(command *kong.Context) map[string]string {
 	origins := map[string]string{}
 	for _, part := range command.Path {
-		if part.Flag != nil && !part.Resolved {
+		if part.Flag != nil && !part.Resolved && (isSetting(part.Flag) || part.Flag.Name == "config") {
 			origins[part.Flag.Name] = "flag --" + part.Flag.Name
 		}
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/alecthomas/kong"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -17,7 +19,14 @@ const pictureGroup = "Picture"
 type grammar struct {
 	Up      upCommand      `cmd:"" help:"Serve with a playground and demo pictures: everything in one command."`
 	Serve   serveCommand   `cmd:"" help:"Serve pictures by URL."`
+	Work    workCommand    `cmd:"" help:"Work on durable jobs, without serving anything."`
 	Convert convertCommand `cmd:"" help:"Convert files on disk, the way serve does."`
+	Enqueue enqueueCommand `cmd:"" help:"Ask for a durable job; wait for it with --wait or --watch."`
+	Jobs    jobsCommand    `cmd:"" help:"List, show, watch, cancel or retry durable jobs."`
+	Queues  queuesCommand  `cmd:"" help:"Count what waits and what runs in each queue of jobs."`
+	Workers workersCommand `cmd:"" help:"List the workers of jobs, or drain one."`
+	Migrate migrateCommand `cmd:"" help:"Bring a database of jobs to what this version needs."`
+	Token   tokenCommand   `cmd:"" help:"Make a token for the jobs API."`
 	Sign    signCommand    `cmd:"" help:"Sign the URL of a picture."`
 	Config  configCommand  `cmd:"" help:"Work with settings."`
 	Cache   cacheCommand   `cmd:"" help:"Count or purge what is kept on disk."`
@@ -55,6 +64,9 @@ func (l *layers) BeforeResolve(command *kong.Context, s *session) error {
 		return l.locate(err)
 	}
 	command.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if !isSetting(flag) {
+			return nil, nil
+		}
 		return resolve(loaded, flag), nil
 	}))
 	return nil
@@ -72,8 +84,15 @@ func (l *layers) locate(err error) error {
 	return located
 }
 
-// resolve gives kong the layers' value of a flag. No flag that is not a
-// setting has a setting's name; a test holds that.
+// isSetting tells a flag that is a setting by its heading: --queue of enqueue
+// is no setting, though there is one of this name.
+func isSetting(flag *kong.Flag) bool {
+	return flag.Group != nil && slices.ContainsFunc(settings.All(), func(s settings.Setting) bool {
+		return s.Key == flag.Name && s.Group == flag.Group.Key
+	})
+}
+
+// resolve gives kong the layers' value of a flag that is a setting.
 func resolve(loaded *settings.Loaded, flag *kong.Flag) any {
 	text, ok := loaded.Value(flag.Name)
 	switch {

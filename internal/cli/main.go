@@ -16,6 +16,7 @@ import (
 type System struct {
 	Stdout, Stderr io.Writer
 	Environ        []string
+	Hurry          *Hurry // nil: there is no second signal
 }
 
 // terminal tells whether w shows what is written to a person at once.

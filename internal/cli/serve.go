@@ -32,8 +32,11 @@ func (c *serveCommand) serve(ctx context.Context, s *session, role app.Role) err
 	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
 	config.Helper = app.Helper(helperWord)
-	if err := app.Check(config); err != nil {
+	if err := errors.Join(app.Check(config), app.CheckRole(config, role)); err != nil {
 		return c.locate(err)
+	}
+	if role != app.Serve {
+		config.Hurry = s.Hurry.Take()
 	}
 	log := app.NewLogger(config.Observing, s.Stdout, terminal(s.Stdout))
 	c.warn(log)

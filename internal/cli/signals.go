@@ -4,27 +4,52 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 )
 
+// Hurry is the second signal to stop. It ends the process at once, unless a
+// command takes it, because it has something to bring to safety first.
+type Hurry struct {
+	asked chan struct{}
+	taken atomic.Bool
+}
+
+// NewHurry makes one that nobody has taken.
+func NewHurry() *Hurry { return &Hurry{asked: make(chan struct{})} }
+
+// Take gives a channel that is closed at the second signal; then only the third
+// ends the process at once. A nil Hurry never hurries.
+func (h *Hurry) Take() <-chan struct{} {
+	if h == nil {
+		return nil
+	}
+	h.taken.Store(true)
+	return h.asked
+}
+
 // WithSignals gives a context that ends at the first SIGINT or SIGTERM, with
 // InterruptedError as its cause, so that work can be brought to an orderly end. The
-// second signal calls exit at once, for a user who does not want to wait.
-// stop gives the signals back to the system.
-func WithSignals(parent context.Context, exit func(code int)) (ctx context.Context, stop func()) {
+// second signal calls exit at once, for a user who does not want to wait, or is
+// told to who has taken hurry. stop gives the signals back to the system.
+func WithSignals(parent context.Context, hurry *Hurry, exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	stopped := make(chan struct{})
 	go func() {
-		for range 2 {
+		for n := 1; n <= 3; n++ {
 			select {
 			case s := <-signals:
-				if ctx.Err() != nil {
+				switch {
+				case n == 1:
+					cancel(InterruptedError{s})
+				case n == 2 && hurry.taken.Load():
+					close(hurry.asked)
+				default:
 					exit(InterruptedError{s}.ExitCode())
 					return
 				}
-				cancel(InterruptedError{s})
 			case <-stopped:
 				return
 			}

@@ -32,6 +32,7 @@ type Keeping struct {
 type Working struct {
 	Queues             []string      `name:"queues" placeholder:"NAME,…" help:"Queues that are worked on, of images, documents, ocr, media, bulk and your own; all five when empty."`
 	Max                int           `name:"max" default:"0" placeholder:"N" help:"Jobs worked on at the same time; 0 takes twice the cores seen. What they take of processors and memory is bounded besides."`
+	BackgroundJobs     int           `name:"background-jobs" default:"0" placeholder:"N" help:"How many of the pictures worked on at the same time may be those of durable jobs, so that the rest is there for requests; 0 takes one less than jobs, and all in work, which answers none."`
 	Lease              time.Duration `name:"lease" default:"1m" placeholder:"TIME" help:"How long after its worker's last sign of life a job is given to another; workers give one four times as often."`
 	JobDrainTimeout    time.Duration `name:"job-drain-timeout" default:"5m" placeholder:"TIME" help:"How long running jobs may go on after the first signal to stop; then another worker gets them, with what they have done so far."`
 	WorkerID           string        `name:"worker-id" placeholder:"NAME" help:"Name of this worker, unique among all; made of the host's when empty."`
@@ -39,7 +40,7 @@ type Working struct {
 	WorkerRegion       string        `name:"worker-region" placeholder:"NAME" help:"Where the machine stands."`
 	WorkerInstanceType string        `name:"worker-instance-type" placeholder:"NAME" help:"Kind of machine, as its provider calls it."`
 	WorkerMarket       string        `name:"worker-market" default:"vps" enum:"vps,on_demand,spot" placeholder:"MARKET" help:"How the machine is paid for: vps, on_demand or spot. A spot machine, which may be taken away, takes no job of priority 1 to 3, and no long one that could not be resumed."`
-	CacheURL           string        `name:"cache-url" placeholder:"URL" help:"Image server whose cache bulk jobs warm by asking it; the process's own service when empty."`
+	CacheURL           string        `name:"cache-url" placeholder:"URL" help:"Image server whose cache bulk jobs with into=cache warm by asking it; when empty, up warms its own, and work refuses such jobs. The keys that sign its URLs are those of the settings."`
 }
 
 // The usual queues.

@@ -75,6 +75,7 @@ func (w Working) check(f *faults) {
 		}
 	}
 	f.within("max", int64(w.Max), 0, 1024)
+	f.within("background-jobs", int64(w.BackgroundJobs), 0, 1024)
 	f.span("lease", w.Lease, 5*time.Second, time.Hour)
 	f.span("job-drain-timeout", w.JobDrainTimeout, 0, 24*time.Hour)
 	f.word("worker-id", w.WorkerID)

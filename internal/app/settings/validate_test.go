@@ -68,6 +68,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"a queue has a plain name", func(c *settings.Config) { c.Queues = []string{"Images"} }, "queues: "},
 		{"a queue is named once", func(c *settings.Config) { c.Queues = []string{"ocr", "ocr"} }, "queues: "},
 		{"there are not thousands of jobs at once", func(c *settings.Config) { c.Max = 5000 }, "max: "},
+		{"nor in the background", func(c *settings.Config) { c.BackgroundJobs = 5000 }, "background-jobs: "},
 		{"a lease outlasts a hiccup", func(c *settings.Config) { c.Lease = time.Second }, "lease: "},
 		{"a drain of jobs ends within a day", func(c *settings.Config) { c.JobDrainTimeout = 48 * time.Hour }, "job-drain-timeout: "},
 		{"a worker's name is one word", func(c *settings.Config) { c.WorkerID = "a b" }, "worker-id: "},

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// rear is what goes on behind the servers for as long as anything is served.
+type rear struct {
+	// endStreams ends those that would keep an orderly stop waiting.
+	endStreams func()
+	stop       func()
+	wait       sync.WaitGroup
+	errs       chan error
+}
+
+// startRear starts the service with its workers, the watch over its stores,
+// what the edge does between requests, and what keeps jobs in order.
+func (p *program) startRear(ctx context.Context) *rear {
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	streaming, endStreams := context.WithCancel(lasting)
+	r := &rear{stop: stop, endStreams: endStreams, errs: make(chan error, 4)}
+	r.wait.Go(func() { r.errs <- p.service.Run(lasting) })
+	r.wait.Go(func() { r.errs <- watchStores(lasting, p.stores, p.service) })
+	r.wait.Go(func() { r.errs <- p.edge.Run(streaming) })
+	if p.backlog != nil {
+		r.wait.Go(func() { r.errs <- p.backlog.run(lasting) })
+	}
+	return r
+}
+
+// end stops all of it and gives what went wrong.
+func (r *rear) end() error {
+	r.stop()
+	r.wait.Wait()
+	close(r.errs)
+	var all []error
+	for err := range r.errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// labour is the worker at work.
+type labour struct {
+	stop func()
+	// ended is closed when the worker has, and what it answered is in err.
+	ended chan struct{}
+	err   error
+}
+
+// startWork starts the worker, if there is one. It is told to stop by a
+// context of its own, because a drain has an order.
+func (p *program) startWork(ctx context.Context) *labour {
+	l := &labour{stop: func() {}, ended: make(chan struct{})}
+	if p.backlog == nil || p.backlog.worker == nil {
+		close(l.ended)
+		return l
+	}
+	claiming, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	patience := time.Duration(0) // Up has pictures to serve meanwhile
+	if p.role == Work {
+		patience = startPatience
+	}
+	go func() {
+		l.err = p.backlog.work(claiming, p.cfg.Hurry, patience)
+		close(l.ended)
+	}()
+	return l
+}
+
+// alone is what ends the program together with its worker: in Work there is
+// nothing else to do. In Up pictures are served on.
+func (p *program) alone(l *labour) <-chan struct{} {
+	if p.role != Work {
+		return nil
+	}
+	return l.ended
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spillway-media/spillway/internal/app"
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/jobsclient"
+	"github.com/spillway-media/spillway/jobs"
+)
+
+// desk is where jobs are asked for and asked about: a server or a database.
+type desk interface {
+	controls
+	questions
+}
+
+// controls change something.
+type controls interface {
+	Enqueue(ctx context.Context, spec jobs.Spec) (jobsclient.Entered, error)
+	Cancel(ctx context.Context, id jobs.ID, reason string) (jobs.Document, error)
+	Retry(ctx context.Context, id jobs.ID) (jobs.Document, error)
+	Drain(ctx context.Context, workerID string, within time.Duration) error
+}
+
+// questions change nothing.
+type questions interface {
+	Job(ctx context.Context, id jobs.ID) (jobsclient.Detail, error)
+	Jobs(ctx context.Context, q jobsclient.Question) (jobsclient.Page, error)
+	Follow(ctx context.Context, id jobs.ID, watch jobsclient.Watcher) (jobs.Document, error)
+	Queues(ctx context.Context) ([]jobsclient.Queue, error)
+	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
+}
+
+// where is the flags that choose the desk.
+type where struct {
+	layers
+	Server    string `name:"server" placeholder:"URL" help:"Ask this server; otherwise the database is opened, that of --database or the file jobs.db in --data."`
+	TokenFile string `name:"token-file" placeholder:"FILE" help:"File whose first line is the token for --server; otherwise SPILLWAY_API_TOKEN. That of up is api-token in its data folder."`
+
+	Storage settings.Storage `embed:"" group:"Files"`
+	Durable settings.Durable `embed:"" group:"Jobs"`
+}
+
+// open opens the desk. With fresh, a database that is not there is made; to
+// look at one that is not there is a slip of the folder's name.
+func (w *where) open(ctx context.Context, s *session, fresh bool) (d desk, end func(), err error) {
+	if w.Server != "" {
+		token, err := w.token()
+		if err != nil {
+			return nil, nil, err
+		}
+		remote, err := jobsclient.NewRemote(w.Server, token)
+		if err != nil {
+			return nil, nil, usagef("--server: %w", err)
+		}
+		return remote, func() {}, nil
+	}
+	if w.TokenFile != "" {
+		return nil, nil, usagef("--token-file: a token is for a server; give --server, too")
+	}
+	config, err := w.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	if file := config.SQLiteFile(); file != "" && !fresh {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("there are no jobs in %q; name another place by --database, --data or --server", file)
+		}
+	}
+	log := app.NewLogger(config.Observing, s.Stderr, terminal(s.Stderr))
+	local, err := app.OpenJobs(ctx, config, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return local, func() { _ = local.Close() }, nil
+}
+
+// config is the settings with these flags laid over, and a database in any case.
+func (w *where) config() (settings.Config, error) {
+	config := w.loaded.Config()
+	config.Storage, config.Durable = w.Storage, w.Durable
+	if config.Database == "" {
+		config.Database = config.OwnDatabase()
+	}
+	return config, w.locate(config.Validate())
+}
+
+// token is what is shown to a server; empty when none is given.
+func (w *where) token() (string, error) {
+	if w.TokenFile == "" {
+		return w.loaded.Config().APIToken, nil
+	}
+	content, err := os.ReadFile(w.TokenFile)
+	if err != nil {
+		return "", usagef("--token-file: %q cannot be read", w.TokenFile)
+	}
+	token := firstLine(string(content))
+	if token == "" || strings.ContainsAny(token, " \t") {
+		return "", usagef("--token-file: the first line of %q is no token", w.TokenFile)
+	}
+	return token, nil
+}

@@ -26,6 +26,7 @@ import (
 type jobBench struct {
 	*bench
 	store     *jobstest.Store
+	bell      jobs.Doorbell
 	client    *jobs.Client
 	blobs     blob.Store
 	who, look string
@@ -33,14 +34,14 @@ type jobBench struct {
 
 func newJobBench(t testing.TB, change func(*httpapi.JobsConfig)) *jobBench {
 	t.Helper()
-	b := &jobBench{store: jobstest.NewStore(time.Now)}
+	b := &jobBench{store: jobstest.NewStore(time.Now), bell: jobs.NewProcessBell()}
 	var err error
 	if b.blobs, err = blob.Open(t.Context(), blob.Config{Location: t.TempDir()}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	kinds := derive.Kinds(media.DefaultLimits())
 	kinds["echo"] = jobs.Kind{Type: "echo", Queue: "images", Priority: jobs.DefaultPriority}
-	b.client = jobs.NewClient(b.store, jobs.NewProcessBell(), kinds)
+	b.client = jobs.NewClient(b.store, b.bell, kinds)
 	var tokens string
 	b.who, tokens = newToken(t, "backend", false)
 	look, line := newToken(t, "dashboard", true)

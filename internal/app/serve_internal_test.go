@@ -1,0 +1,49 @@
+package app
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// reader reads bodies of /takes itself, and shows what it got of any.
+type reader struct{}
+
+func (reader) TakesBody(r *http.Request) bool { return r.URL.Path == "/takes" }
+
+func (reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(w, r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func TestBodiesGoToTheRoutesThatWantThem(t *testing.T) {
+	long := strings.Repeat("x", longestBody+1)
+	for name, c := range map[string]struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		"a body that is wanted":               {"/takes", "hello", http.StatusOK, "hello"},
+		"a long one that is wanted":           {"/takes", long, http.StatusOK, long},
+		"one that is not is read and dropped": {"/other", "hello", http.StatusOK, ""},
+		"a long one that is not is refused":   {"/other", long, http.StatusRequestEntityTooLarge, "This route takes no body.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(takeBodies(reader{}, time.Minute))
+			defer server.Close()
+			res, err := server.Client().Post(server.URL+c.path, "text/plain", strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			got, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != c.status || string(got) != c.want {
+				t.Errorf("got %d, %d bytes, %v", res.StatusCode, len(got), err)
+			}
+		})
+	}
+}

@@ -76,7 +76,14 @@ func openWriter(ctx context.Context, path string, texts map[string]string, offse
 		ops: make(chan *operation), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
 		offset: offset, db: db, turn: turn,
 	}
-	if w.conn, err = db.Conn(ctx); err != nil {
+	// Another process may be recovering the log of one that was killed.
+	err = retry(ctx, func() (bool, error) {
+		if w.conn, err = db.Conn(ctx); busy(err) {
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
 		return nil, errors.Join(err, db.Close(), turn.close())
 	}
 	if w.log, err = newCheckpointer(path); err != nil {

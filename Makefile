@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools demo-pool fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools bench-jobs demo-pool demo-cluster fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -62,8 +62,14 @@ bench-micro: setup-build ## run the benchmarks of the packages (BENCH=regexp PKG
 bench-pools: setup-build ## compare worker pools for six minutes (ARGS=-short for one; -doc and -plot write docs/pools.md)
 	cd bench/pools && go run . $(ARGS)
 
+bench-jobs: setup-demo-cluster ## measure the job stores beside River and asynq (ARGS as bench/jobs takes them)
+	cd bench/jobs && go run . $(ARGS)
+
 demo-pool: build ## watch the worker pool grow under 64 clients for 20 s, and shrink again
 	@scripts/demo-pool.sh
+
+demo-cluster: setup-demo-cluster build ## start Postgres, Redis, a server and two workers, run jobs on them, and stop it all
+	@scripts/demo-cluster.sh
 
 fuzz: setup-build ## run each fuzz target for FUZZTIME (1m)
 	@scripts/fuzz.sh $(FUZZTIME)

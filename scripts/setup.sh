@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: scripts/setup.sh build|test|lint|vuln|screenshots
+# Usage: scripts/setup.sh build|test|demo-cluster|lint|vuln|screenshots
 #
 # Looks for what the make target of that name needs and installs what is missing:
 # Go into the user's cache, the rest through the system's package manager.
@@ -258,6 +258,12 @@ need_test() {
   need_go
 }
 
+# Servers of their own, as the tests start them.
+need_cluster() {
+  need_packages certificates compiler headers libvips postgres redis
+  need_go
+}
+
 need_lint() {
   need_packages certificates compiler headers libvips git shellcheck
   need_go
@@ -274,9 +280,10 @@ main() {
   case "${1:-}" in
     build) need_build ;;
     test | screenshots) need_test ;;
+    demo-cluster) need_cluster ;;
     lint) need_lint ;;
     vuln) need_vuln ;;
-    *) fail "usage: scripts/setup.sh build|test|lint|vuln|screenshots" ;;
+    *) fail "usage: scripts/setup.sh build|test|demo-cluster|lint|vuln|screenshots" ;;
   esac
 }
 

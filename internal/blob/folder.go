@@ -237,16 +237,19 @@ func (f *folder) Delete(ctx context.Context, key string) error {
 	if err == nil {
 		err = f.root.Remove(key)
 	}
-	switch {
-	case errors.Is(err, ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return fmt.Errorf("delete blob: %w", err)
 	}
-	for dir := path.Dir(key); dir != "."; dir = path.Dir(dir) {
-		if f.root.Remove(dir) != nil {
-			break // something else lies in it
-		}
-	}
+	f.removeEmpty(path.Dir(key))
 	return nil
+}
+
+// removeEmpty removes a folder and those above it as far as nothing lies in them.
+func (f *folder) removeEmpty(dir string) {
+	for dir != "." && f.root.Remove(dir) == nil {
+		dir = path.Dir(dir)
+	}
 }

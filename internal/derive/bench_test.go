@@ -71,11 +71,11 @@ func newBench(t *testing.T, pictures map[string][]byte, change ...func(*transfor
 	for name, data := range pictures {
 		b.write(t, name, data)
 	}
-	real, err := engine()
+	vips, err := engine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.engine = &counting{Engine: real}
+	b.engine = &counting{Engine: vips}
 	log := slog.New(slog.DiscardHandler)
 	router, err := source.New(t.Context(), source.Config{Root: b.root}, log)
 	if err != nil {

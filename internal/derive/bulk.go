@@ -94,7 +94,7 @@ func (b *bulk) work(ctx context.Context) error {
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo, finished := make(chan int), make(chan result)
-	go b.feed(run, todo)
+	go feed(run, b.undone(), todo)
 	var workers sync.WaitGroup
 	for range b.params.concurrency {
 		workers.Go(func() {
@@ -123,13 +123,20 @@ type result struct {
 	err error
 }
 
-// feed ends with its context, and then the workers do.
-func (b *bulk) feed(ctx context.Context, todo chan<- int) {
-	defer close(todo)
+// undone lists what is left to do.
+func (b *bulk) undone() (indexes []int) {
 	for i := range b.names {
-		if b.done[i] != nil {
-			continue
+		if b.done[i] == nil {
+			indexes = append(indexes, i)
 		}
+	}
+	return indexes
+}
+
+// feed ends with its context, and then the workers do.
+func feed(ctx context.Context, indexes []int, todo chan<- int) {
+	defer close(todo)
+	for _, i := range indexes {
 		select {
 		case todo <- i:
 		case <-ctx.Done():

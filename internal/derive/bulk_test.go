@@ -282,15 +282,15 @@ func TestItemsAreTriedAgain(t *testing.T) {
 		raw, _ := json.Marshal(names)
 		return `{"into":"cache","concurrency":2,"inputs":` + string(raw) + `,"sizes":"20x0","format":"webp"}`
 	}
-	run := func(t *testing.T, m *moody, params string) (*host, json.RawMessage, error, time.Duration) {
+	run := func(t *testing.T, m *moody, params string) (*host, time.Duration, error) {
 		h, from := newHost(), time.Now()
-		raw, err := derive.Handlers(warming(m))[derive.TypeBulk].Do(t.Context(), jobs.NewTask(enqueue(t, derive.TypeBulk, "", params), h))
-		return h, raw, err, time.Since(from)
+		_, err := derive.Handlers(warming(m))[derive.TypeBulk].Do(t.Context(), jobs.NewTask(enqueue(t, derive.TypeBulk, "", params), h))
+		return h, time.Since(from), err
 	}
 	t.Run("no more of them at once than was said", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &moody{}
-			if _, _, err, took := run(t, m, list("a", "b", "c", "d", "e")); err != nil || m.most.Load() != 2 || took != 3*time.Second {
+			if _, took, err := run(t, m, list("a", "b", "c", "d", "e")); err != nil || m.most.Load() != 2 || took != 3*time.Second {
 				t.Errorf("%d at once for %s, %v", m.most.Load(), took, err)
 			}
 		})
@@ -298,7 +298,7 @@ func TestItemsAreTriedAgain(t *testing.T) {
 	t.Run("a slow origin three times, and then it counts as failed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &moody{errs: map[string]error{"a": slow, "b": slow}, times: map[string]int{"a": 2, "b": 99}}
-			h, _, err, _ := run(t, m, list("a", "b", "c"))
+			h, _, err := run(t, m, list("a", "b", "c"))
 			if err != nil || m.asked["a"] != 3 || m.asked["b"] != 3 || len(h.itemRows()) != 2 {
 				t.Errorf("asked %v, %d done, %v", m.asked, len(h.itemRows()), err)
 			}
@@ -307,7 +307,7 @@ func TestItemsAreTriedAgain(t *testing.T) {
 	t.Run("when too many fail so, the job is tried again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &moody{errs: map[string]error{"a": slow, "b": slow}, times: map[string]int{"a": 99, "b": 99}}
-			h, _, err, _ := run(t, m, list("a", "b", "c"))
+			h, _, err := run(t, m, list("a", "b", "c"))
 			if f := wantFailure(t, err, derive.CodeFailures); f.Permanent || f.Release != 0 || len(h.itemRows()) != 1 {
 				t.Errorf("failure %+v with %d done", f, len(h.itemRows()))
 			}
@@ -316,7 +316,7 @@ func TestItemsAreTriedAgain(t *testing.T) {
 	t.Run("a busy service is waited for", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &moody{errs: map[string]error{"a": busy}, times: map[string]int{"a": 5}}
-			if _, _, err, _ := run(t, m, list("a")); err != nil || m.asked["a"] != 6 {
+			if _, _, err := run(t, m, list("a")); err != nil || m.asked["a"] != 6 {
 				t.Errorf("asked %v, %v", m.asked, err)
 			}
 		})
@@ -324,7 +324,7 @@ func TestItemsAreTriedAgain(t *testing.T) {
 	t.Run("but not for ever: then the job is released with what is done", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &moody{errs: map[string]error{"b": busy}, times: map[string]int{"b": 99}}
-			h, _, err, _ := run(t, m, list("a", "b", "c"))
+			h, _, err := run(t, m, list("a", "b", "c"))
 			if f := wantFailure(t, err, media.CodeOverloaded); f.Release == 0 || len(h.itemRows()) != 2 {
 				t.Errorf("failure %+v with %d done", f, len(h.itemRows()))
 			}

@@ -14,8 +14,8 @@ func TestBreakerLetsOneTryAfterEachRest(t *testing.T) {
 		t.Fatal("a new breaker refuses")
 	}
 	old := turn
-	for i, rest := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
-		rest *= time.Millisecond
+	for i, ms := range []int{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		rest := time.Duration(ms) * time.Millisecond
 		counts, away := b.fail(turn, now, 0.5)
 		if !counts || away != (i == 0) {
 			t.Errorf("failure %d: counts %v, away %v; only the first makes it away", i, counts, away)

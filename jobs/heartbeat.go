@@ -8,28 +8,30 @@ import (
 )
 
 // beatLoop keeps the leases of all jobs by one statement each quarter of a
-// lease, or about once a second while there is progress to write. A beat that
-// failed is sent again at the next look. The longest lease does not keep the
-// worker from being taken for alive.
+// lease, or about once a second while there is news: progress to write, or
+// another number of jobs, because nobody may take a busy machine away for an
+// old number. A beat that failed is sent again at the next look. Even with the
+// longest lease the worker is not taken for stale.
 func (w *Worker) beatLoop(ctx context.Context) {
 	quarter := min(w.cfg.Lease, StaleAfter) / 4
 	ticker := time.NewTicker(min(time.Second, quarter))
 	defer ticker.Stop()
 	last := w.cfg.Clock() // registering was a sign of life
-	failures := 0
+	told, failures := 0, 0
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if w.cfg.Clock().Sub(last) < quarter && !w.reported() {
+		alive := w.alive()
+		if w.cfg.Clock().Sub(last) < quarter && len(alive) == told && !slices.ContainsFunc(alive, (*delivery).reported) {
 			continue
 		}
-		sent, err := w.beat(ctx)
+		sent, err := w.beat(ctx, alive)
 		switch {
 		case err == nil:
-			last, failures = sent, 0
+			last, told, failures = sent, len(alive), 0
 			w.count(func(t *tally) { t.condition = WorkerWorking })
 		case ctx.Err() == nil:
 			failures++
@@ -41,25 +43,22 @@ func (w *Worker) beatLoop(ctx context.Context) {
 	}
 }
 
-// reported says whether a job has progress that was not written yet.
-func (w *Worker) reported() bool {
-	return slices.ContainsFunc(w.deliveries(), func(d *delivery) bool {
-		p, _ := d.pulse()
-		return p.Progress != nil && d.lease.holds()
-	})
+// alive are the deliveries whose lease holds.
+func (w *Worker) alive() []*delivery {
+	return slices.DeleteFunc(w.deliveries(), func(d *delivery) bool { return !d.lease.holds() })
 }
 
-// beat sends the pulses of all that is in flight and whose lease holds.
-func (w *Worker) beat(ctx context.Context) (sent time.Time, err error) {
-	var alive []*delivery
-	var pulses []Pulse
-	var reports []uint64
-	for _, d := range w.deliveries() {
-		if !d.lease.holds() {
-			continue
-		}
-		p, report := d.pulse()
-		alive, pulses, reports = append(alive, d), append(pulses, p), append(reports, report)
+// reported says whether there is progress that was not written yet.
+func (d *delivery) reported() bool {
+	p, _ := d.pulse()
+	return p.Progress != nil
+}
+
+// beat sends a pulse of each.
+func (w *Worker) beat(ctx context.Context, alive []*delivery) (sent time.Time, err error) {
+	pulses, reports := make([]Pulse, len(alive)), make([]uint64, len(alive))
+	for i, d := range alive {
+		pulses[i], reports[i] = d.pulse()
 	}
 	sent = w.cfg.Clock()
 	var lost []ID

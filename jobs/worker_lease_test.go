@@ -227,7 +227,11 @@ func TestProgressIsWrittenAboutOnceASecond(t *testing.T) {
 				return nil, nil
 			})
 		})
-		pass(5500 * time.Millisecond)
+		pass(1100 * time.Millisecond)
+		if rows, _ := p.store.Workers(t.Context(), false); len(rows) != 1 || rows[0].CurrentJobs != 1 {
+			t.Errorf("a second after it began the worker's row is %+v", rows)
+		}
+		pass(4400 * time.Millisecond)
 		if got := p.job(id).Progress; got.Done < 400 || got.Done > 560 {
 			t.Errorf("after 5.5 s the store knows of %d parts of about 550", got.Done)
 		}
@@ -237,6 +241,9 @@ func TestProgressIsWrittenAboutOnceASecond(t *testing.T) {
 		}
 		if got := p.wants(id, jobs.Succeeded, "").Progress; got.Done != 1000 {
 			t.Errorf("the last word is %d", got.Done)
+		}
+		if rows, _ := p.store.Workers(t.Context(), false); len(rows) != 1 || rows[0].CurrentJobs != 0 {
+			t.Errorf("when it is over the worker's row is %+v", rows)
 		}
 		w.end()
 	})

@@ -29,7 +29,7 @@ type claimer struct {
 
 // turn claims once, and answers how long to wait before the next turn.
 func (c *claimer) turn(ctx context.Context) time.Duration {
-	n := c.admission().room()
+	n := c.room()
 	if n == 0 || !c.mayClaim() {
 		c.putBack(ctx)
 		return lookAgain
@@ -39,7 +39,7 @@ func (c *claimer) turn(ctx context.Context) time.Duration {
 	var found []Job
 	err := c.ask(ctx, func(ctx context.Context) (err error) {
 		found, err = c.store.Claim(ctx, Claim{
-			WorkerID: c.cfg.Row.ID, Queues: c.cfg.Row.Queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market,
+			WorkerID: c.cfg.Row.ID, Queues: c.cfg.Row.Queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market, Alone: c.alone(),
 		})
 		return err
 	})

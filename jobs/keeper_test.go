@@ -102,7 +102,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{t: t, store: jobstest.NewStore(time.Now), bell: &depths{now: map[string]int64{}}}
-		h.claim = jobs.Claim{WorkerID: "w1", Queues: []string{"images"}, N: 1, Lease: time.Minute, Market: jobs.VPS}
+		h.claim = jobs.Claim{WorkerID: "w1", Queues: []string{"images"}, N: 1, Lease: time.Minute, Market: jobs.VPS, Alone: true}
 		if err := h.store.Register(t.Context(), jobs.WorkerRow{ID: "w1", Queues: h.claim.Queues, Slots: 1, Market: jobs.VPS}); err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,11 @@ const (
 // MaxLost is how many leases in a row may be lost before a job is poisoned.
 const MaxLost = 3
 
+// Suspect is from how many lost leases in a row a job is a suspect: the next one
+// would poison it. It is only given to a worker that holds nothing else, so that
+// no job is poisoned because it ran beside one that kills its workers.
+const Suspect = MaxLost - 1
+
 // The causes that end a handler's context.
 var (
 	// ErrCancelled means that somebody cancelled the job.

@@ -43,6 +43,7 @@ func (w *Worker) signals(ctx context.Context) {
 			d.stop(ErrCancelled)
 		}
 	}
+	w.makeRoom(s.Suspect)
 	w.heed(s, sent)
 }
 

@@ -67,6 +67,9 @@ type Claim struct {
 	Lease time.Duration
 	// Market bounds what may be taken: see Allowed.
 	Market Market
+	// Alone says that the worker holds no job. Only then is it given a suspect,
+	// which then goes before all else and comes as the only one.
+	Alone bool
 }
 
 // Pulse is the sign of life of one running job.
@@ -82,6 +85,9 @@ type Signals struct {
 	DrainIn time.Duration
 	// Cancel lists jobs of this worker that are to stop.
 	Cancel []ID
+	// Suspect says that a suspect is ready in a queue of this worker, for its
+	// market: somebody has to become free of other jobs for it.
+	Suspect bool
 }
 
 // ClaimStore hands jobs to workers.

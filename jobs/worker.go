@@ -39,6 +39,7 @@ type Worker struct {
 	held     map[*delivery]struct{} // claimed and not yet ended
 	needs    map[string]int64       // memory that the latest job of each type asked for
 	drainage drainage
+	seclude  seclusion
 	claiming bool               // a claim is on its way
 	hush     context.CancelFunc // ends the wait for the bell; nil: nobody waits
 	tally    tally

@@ -233,6 +233,67 @@ func TestJobsGoInOrderOfPriority(t *testing.T) {
 	})
 }
 
+// A job that has cost two workers may be the victim of another that ran beside
+// it. It gets its third worker for itself, and nobody is idle for long for it.
+func TestASuspectRunsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		p.keep()
+		suspect := p.enqueue(jobs.Spec{Type: "strange", Priority: 9})[0]
+		row := jobs.WorkerRow{ID: "dead", Queues: []string{"images"}, Market: jobs.VPS}
+		for range jobs.Suspect {
+			if err := p.store.Register(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.store.Claim(t.Context(), jobs.Claim{WorkerID: "dead", Queues: row.Queues, N: 1, Lease: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			pass(70 * time.Second) // until the lease is over and it was rescued
+		}
+		var others, beside atomic.Int64
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Slots = 3
+			c.Handlers["work"] = does(func(ctx context.Context, _ *jobs.Task) (json.RawMessage, error) {
+				others.Add(1)
+				defer others.Add(-1)
+				return nil, work(ctx, 10*time.Second)
+			})
+			c.Handlers["strange"] = does(func(ctx context.Context, _ *jobs.Task) (json.RawMessage, error) {
+				for range 20 {
+					beside.Add(others.Load())
+					if err := work(ctx, time.Second); err != nil {
+						return nil, err
+					}
+				}
+				return nil, nil
+			})
+		})
+		// It begins with the suspect, because it holds nothing; so another one
+		// is needed for the harder case.
+		pass(25 * time.Second)
+		p.wants(suspect, jobs.Succeeded, "")
+		second := p.enqueue(jobs.Spec{Type: "strange", Priority: 9, Queue: "bulk"})[0]
+		for range jobs.Suspect {
+			if _, err := p.store.Claim(t.Context(), jobs.Claim{WorkerID: "dead", Queues: []string{"bulk"}, N: 1, Lease: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			for range 200 { // so that the worker is never free by chance
+				p.enqueue(jobs.Spec{Type: "work"})
+			}
+			pass(70 * time.Second)
+		}
+		pass(2 * time.Minute)
+		p.wants(second, jobs.Succeeded, "")
+		if n := beside.Load(); n > 0 {
+			t.Errorf("other jobs ran beside a suspect, %d times seen", n)
+		}
+		if s := w.Stats(); s.Succeeded < 30 {
+			t.Errorf("only %d jobs were done meanwhile", s.Succeeded)
+		}
+		w.end()
+	})
+}
+
 func TestNoJobIsHoarded(t *testing.T) {
 	gate := func(t *testing.T, slots int, memory int64) *elastic.Gate {
 		g, err := elastic.NewGate(elastic.GateConfig{Slots: slots, Memory: memory})

@@ -19,6 +19,10 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		if w == nil || w.row.Status != jobs.WorkerActive {
 			return nil, nil
 		}
+		if r := s.suspect(c.Queues, c.Market); c.Alone && c.N > 0 && r != nil {
+			s.start(r, c, now)
+			return []jobs.Job{r.copied()}, nil
+		}
 		var taken []jobs.Job
 		for len(taken) < c.N {
 			r := s.next(c)
@@ -39,12 +43,26 @@ func (s *Store) next(c jobs.Claim) *row {
 		if !slices.Contains(c.Queues, at.queue) {
 			continue
 		}
-		i := slices.IndexFunc(line, func(r *row) bool { return c.Market.Allowed(r.job.Spec) })
+		i := slices.IndexFunc(line, func(r *row) bool { return c.Market.Allowed(r.job.Spec) && r.job.Lost < jobs.Suspect })
 		if i < 0 {
 			continue
 		}
 		if r := line[i]; best == nil || cmp.Or(cmp.Compare(r.job.Rank, best.job.Rank), r.before(best)) < 0 {
 			best = r
+		}
+	}
+	return best
+}
+
+// suspect is the first that waits to run alone.
+func (s *Store) suspect(queues []string, market jobs.Market) *row {
+	var best *row
+	for at, line := range s.ready {
+		for _, r := range line {
+			if slices.Contains(queues, at.queue) && r.job.Lost >= jobs.Suspect && market.Allowed(r.job.Spec) &&
+				(best == nil || cmp.Or(cmp.Compare(r.job.Rank, best.job.Rank), r.before(best)) < 0) {
+				best = r
+			}
 		}
 	}
 	return best
@@ -93,7 +111,7 @@ func (s *Store) Signals(ctx context.Context, workerID string) (jobs.Signals, err
 		if w == nil {
 			return jobs.Signals{}, jobs.ErrNotFound
 		}
-		signals := jobs.Signals{Status: w.row.Status}
+		signals := jobs.Signals{Status: w.row.Status, Suspect: s.suspect(w.row.Queues, w.row.Market) != nil}
 		if w.row.Status == jobs.WorkerDraining {
 			signals.DrainIn = max(0, w.row.DrainDeadline.Sub(now))
 		}

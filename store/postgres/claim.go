@@ -16,6 +16,9 @@ var headsSQL string
 //go:embed sql/take.sql
 var takeSQL string
 
+//go:embed sql/take_suspect.sql
+var takeSuspectSQL string
+
 // head is a place in the order of claims, that of a queue's first job.
 type head struct {
 	queue string
@@ -37,6 +40,12 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 	}
 	var claimed []jobs.Job
 	err := s.call(ctx, "claim jobs", func(ctx context.Context) error {
+		if c.Alone {
+			suspect, err := s.claimSuspect(ctx, c)
+			if claimed = suspect; err != nil || len(claimed) > 0 {
+				return err
+			}
+		}
 		// Most claims find nothing: those need no transaction.
 		p := newClaiming(s, c)
 		heads, err := p.heads(ctx, s.pool)
@@ -52,6 +61,17 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		return nil, err
 	}
 	return claimed, nil
+}
+
+// claimSuspect gives the one job that has to run alone, when there is one.
+func (s *Store) claimSuspect(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
+	rows, err := s.pool.Query(ctx, s.sql(takeSuspectSQL), pgx.NamedArgs{
+		"queues": c.Queues, "worker": c.WorkerID, "lease": c.Lease.Microseconds(), "spot": c.Market == jobs.Spot,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, asJob)
 }
 
 // beginClaim does without a wait for the disk. A claim that a crash of the server

@@ -27,6 +27,12 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		if err := t.row(ctx, "worker_active", []any{c.WorkerID}, &active); err != nil || !active {
 			return nil, err
 		}
+		if c.Alone {
+			suspect, err := t.claimSuspect(ctx, string(queues), c)
+			if err != nil || suspect != nil {
+				return suspect, err
+			}
+		}
 		var claimed []jobs.Job
 		for len(claimed) < c.N {
 			var id int64
@@ -45,6 +51,23 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		}
 		return claimed, nil
 	})
+}
+
+// claimSuspect gives the one job that has to run alone, when there is one.
+func (t *tx) claimSuspect(ctx context.Context, queues string, c jobs.Claim) ([]jobs.Job, error) {
+	var id int64
+	err := t.row(ctx, "claim_suspect", []any{queues, string(c.Market)}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j, err := t.claim(ctx, id, c)
+	if err != nil {
+		return nil, err
+	}
+	return []jobs.Job{j}, nil
 }
 
 func (t *tx) claim(ctx context.Context, id int64, c jobs.Claim) (jobs.Job, error) {
@@ -101,16 +124,17 @@ func (s *Store) Beat(ctx context.Context, workerID string, lease time.Duration, 
 func (s *Store) Signals(ctx context.Context, workerID string) (jobs.Signals, error) {
 	return read(ctx, s, func(ctx context.Context, r *statements) (jobs.Signals, error) {
 		type row struct {
-			status jobs.WorkerStatus
-			drain  moment
+			status  jobs.WorkerStatus
+			drain   moment
+			suspect bool
 		}
 		worker, err := single(ctx, r, "signals", jobs.ErrNotFound, []any{workerID}, func(sc scanner) (w row, err error) {
-			return w, sc.Scan(&w.status, &w.drain)
+			return w, sc.Scan(&w.status, &w.drain, &w.suspect)
 		})
 		if err != nil {
 			return jobs.Signals{}, err
 		}
-		signals := jobs.Signals{Status: worker.status}
+		signals := jobs.Signals{Status: worker.status, Suspect: worker.suspect}
 		if !worker.drain.IsZero() {
 			now, err := clock(ctx, r, s.offset)
 			if err != nil {

@@ -42,11 +42,15 @@ func enter(t *testing.T, b *Backend) *fixture {
 	return f
 }
 
-func (f *fixture) register(id string) {
+func (f *fixture) register(id string, changes ...func(*jobs.WorkerRow)) {
 	f.Helper()
-	f.must(f.Store.Register(f.ctx, jobs.WorkerRow{
+	row := jobs.WorkerRow{
 		ID: id, Hostname: "host", Provider: "vps", Market: jobs.VPS, Queues: []string{queue}, Slots: 4, Version: "test",
-	}))
+	}
+	for _, change := range changes {
+		change(&row)
+	}
+	f.must(f.Store.Register(f.ctx, row))
 }
 
 func (f *fixture) must(err error) {
@@ -131,7 +135,7 @@ func (f *fixture) claimBy(workerID string, n int, queues ...string) []jobs.Job {
 	if len(queues) == 0 {
 		queues = []string{queue}
 	}
-	list, err := f.Store.Claim(f.ctx, jobs.Claim{WorkerID: workerID, Queues: queues, N: n, Lease: lease, Market: jobs.VPS})
+	list, err := f.Store.Claim(f.ctx, jobs.Claim{WorkerID: workerID, Queues: queues, N: n, Lease: lease, Market: jobs.VPS, Alone: true})
 	f.must(err)
 	return list
 }

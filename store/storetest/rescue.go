@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ func rescueRules() []rule {
 		{"two rescuers at once rescue it once", rescueOnce},
 		{"three lost leases in a row poison a job", poison},
 		{"a good delivery between lost leases saves a job from being poisoned", noPoison},
+		{"a job whose next loss would poison it is given to a worker that holds nothing else, alone", suspectAlone},
 		{"a job whose cancel was asked is cancelled by its rescue", rescueCancels},
 		{"expired jobs come oldest first and no more than asked for", expiredInOrder},
 		{"jobs in other states are never expired", onlyRunningExpires},
@@ -145,6 +147,37 @@ func noPoison(f *fixture) {
 	if got := f.is(j.ID, jobs.Running); got.Lost != 0 || got.Deliveries != 10 {
 		f.Errorf("the job is %+v", got)
 	}
+}
+
+func suspectAlone(f *fixture) {
+	j := f.begin()
+	f.lose()
+	if told := f.signals(worker); told.Suspect {
+		f.Error("after one lost lease a job is a suspect")
+	}
+	f.start(j.ID)
+	f.lose()
+	others := f.enqueue(with(priority(1)), with())
+	if told := f.signals(worker); !told.Suspect {
+		f.Error("the worker is not told that a job waits to run alone")
+	}
+	f.register("elsewhere", func(w *jobs.WorkerRow) { w.Queues = []string{"ocr"} })
+	if f.signals("elsewhere").Suspect {
+		f.Error("a worker of other queues is told of it")
+	}
+	busy, err := f.Store.Claim(f.ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 3, Lease: lease, Market: jobs.VPS})
+	f.must(err)
+	if got := ids(busy); !slices.Equal(got, others) {
+		f.Errorf("a busy worker claimed %v; want %v and not the suspect", got, others)
+	}
+	if got := ids(f.claim(3)); !slices.Equal(got, []jobs.ID{j.ID}) {
+		f.Errorf("a worker that holds nothing claimed %v; want the suspect alone", got)
+	}
+	if f.signals(worker).Suspect {
+		f.Error("the worker is told of a suspect that runs")
+	}
+	f.lose()
+	f.is(j.ID, jobs.Failed)
 }
 
 func rescueCancels(f *fixture) {

@@ -60,6 +60,7 @@ CREATE TABLE processing_jobs (
 -- Over ready jobs: the order of claims; a tenant's last tag; the oldest of each
 -- rank and what ageing moves; what has waited too long.
 CREATE INDEX processing_jobs_claim ON processing_jobs (queue, rank, fair_tag, id) WHERE ready;
+CREATE INDEX processing_jobs_suspect ON processing_jobs (queue) WHERE ready AND lost >= 2;
 CREATE INDEX processing_jobs_tenant ON processing_jobs (queue, rank, tenant, fair_tag) WHERE ready;
 CREATE INDEX processing_jobs_waiting ON processing_jobs (queue, rank, priority, eligible_at) WHERE ready;
 CREATE INDEX processing_jobs_give_up ON processing_jobs (give_up_at) WHERE ready AND give_up_at IS NOT NULL;

@@ -6,6 +6,7 @@ CROSS JOIN unnest(@queues::text[], @ranks::smallint[], @tags::float8[], @ids::bi
 CROSS JOIN LATERAL (
     SELECT j.rank, j.fair_tag, j.id FROM processing_jobs j
     WHERE j.ready AND j.queue = q.queue AND (j.rank, j.fair_tag, j.id) > (q.rank, q.fair_tag, q.id)
+        AND j.lost < 2
         AND (NOT @spot::bool OR j.priority > 3 AND (j.estimated_seconds <= 1800 OR j.checkpointable))
     ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 ) h

@@ -2,7 +2,7 @@
 -- over those that somebody else is taking.
 WITH chosen AS MATERIALIZED (
     SELECT j.id FROM processing_jobs j
-    WHERE j.ready AND j.queue = @queue
+    WHERE j.ready AND j.queue = @queue AND j.lost < 2
         AND (j.rank, j.fair_tag, j.id) > (@from_rank::smallint, @from_tag::float8, @from_id::bigint)
         AND (j.rank, j.fair_tag, j.id) <= (@to_rank::smallint, @to_tag::float8, @to_id::bigint)
         AND (NOT @spot::bool OR j.priority > 3 AND (j.estimated_seconds <= 1800 OR j.checkpointable))

@@ -47,6 +47,8 @@ CREATE TABLE processing_jobs (
 
 -- Claims: the head of a queue is the first entry.
 CREATE INDEX jobs_ready ON processing_jobs (queue, rank, fair_tag, id) WHERE ready = 1;
+-- Jobs that have to run alone: hardly ever one, and asked for each second.
+CREATE INDEX jobs_suspect ON processing_jobs (queue) WHERE ready = 1 AND lost_leases >= 2;
 -- Fairness: the last tag of one tenant.
 CREATE INDEX jobs_tenant_tag ON processing_jobs (queue, rank, tenant, fair_tag) WHERE ready = 1;
 -- The oldest of each priority and rank, for figures and for ageing.

@@ -12,6 +12,9 @@ import (
 const (
 	// checkpointWeight is after how much written the log is looked at.
 	checkpointWeight = 1500
+	// commitWeight is what a commit writes besides its rows: the same few pages
+	// of indexes for one row as for many.
+	commitWeight = 4
 	// longLog is from how many pages on it is to begin anew: 16 MB.
 	longLog = 4000
 )

@@ -78,6 +78,7 @@ func openWriter(ctx context.Context, path string, texts map[string]string, offse
 	}
 	// Another process may be recovering the log of one that was killed.
 	err = retry(ctx, func() (bool, error) {
+		var err error
 		if w.conn, err = db.Conn(ctx); busy(err) {
 			return false, nil
 		}
@@ -203,8 +204,9 @@ func (w *writer) serve(ctx context.Context, batch []*operation) {
 func (w *writer) count(batch []*operation) {
 	w.commits++
 	w.written += uint64(len(batch))
+	w.unmoved += commitWeight
 	for _, op := range batch {
-		w.unmoved += max(1, op.weight)
+		w.unmoved += op.weight
 	}
 	if w.unmoved >= checkpointWeight {
 		w.unmoved = 0

@@ -2,7 +2,8 @@
 // whatever dies in between.
 //
 // Start in job.go (what a job is) and state.go (what may become of it), then
-// client.go (enqueue) and worker.go (claim, run, finish); store.go and bell.go
+// client.go (enqueue), worker.go (claim, run, finish) and keeper.go (rescue,
+// promote, prune, set depths right); store.go and bell.go
 // are the seams, of which store/sqlite, store/postgres and store/redisbell are
 // the implementations, and jobstest has one in memory.
 // State: SQL is the only authority; a Worker owns what runs in its process, a

@@ -153,9 +153,9 @@ func (b *Bell) Repair(ctx context.Context, depths map[string]int64) (map[string]
 		return nil, nil
 	}
 	queues := slices.Sorted(maps.Keys(depths))
-	keys, args := make([]string, len(queues)), make([]any, len(queues))
+	keys, args := make([]string, 2*len(queues)), make([]any, len(queues))
 	for i, queue := range queues {
-		keys[i], args[i] = b.key(queue), depths[queue]
+		keys[i], keys[len(queues)+i], args[i] = b.key(queue), b.early(queue), depths[queue]
 	}
 	var by []int64
 	err := b.ask(ctx, repairTime, true, func(ctx context.Context, c *redis.Client) (err error) {

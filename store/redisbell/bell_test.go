@@ -178,6 +178,22 @@ func TestRepairSetsEveryDepth(t *testing.T) {
 	}
 }
 
+func TestClaimsBetweenAFlushAndItsRepairEatNoTokens(t *testing.T) {
+	server := testservices.Redis(t)
+	bell := patient(t, server.URL)
+	c, ctx := client(t, server.URL), t.Context()
+	bell.Ring(ctx, "images", 15)
+	c.FlushAll(ctx)
+	bell.Took(ctx, map[string]int{"images": 5}) // as if all five were early
+	if _, err := bell.Repair(ctx, map[string]int64{"images": 10}); err != nil {
+		t.Fatal(err)
+	}
+	bell.Ring(ctx, "images", 3)
+	if got := depth(t, c, "images"); got != 13 {
+		t.Errorf("LLEN is %d, want 13", got)
+	}
+}
+
 func TestATimeLimitOutOfRangeIsNamed(t *testing.T) {
 	_, err := redisbell.Open(t.Context(), "redis://127.0.0.1:1/0", redisbell.Config{Timeout: time.Hour}, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "timeout: 1h0m0s is neither 0 nor within 10ms to 1m0s") {

@@ -1,14 +1,16 @@
--- Sets the lengths of lists to the depths that SQL counted.
--- KEYS     the queues' lists
--- ARGV     their depths, in the same order
+-- Sets the lengths of lists to the depths that SQL counted, and forgets which
+-- claims were ahead: after a flush all of them seem to be, and would eat the
+-- tokens of jobs to come.
+-- KEYS     the queues' lists, then their counts of claims ahead of tokens
+-- ARGV     the queues' depths, in the same order
 -- returns  by how much each length was changed, in the same order
 local chunk = {}
 for i = 1, 1000 do
   chunk[i] = '1'
 end
 local changed = {}
-for i, key in ipairs(KEYS) do
-  local depth = tonumber(ARGV[i])
+for i = 1, #ARGV do
+  local key, depth = KEYS[i], tonumber(ARGV[i])
   local missing = depth - redis.call('LLEN', key)
   for left = missing, 1, -1000 do
     redis.call('RPUSH', key, unpack(chunk, 1, math.min(left, 1000)))
@@ -18,6 +20,7 @@ for i, key in ipairs(KEYS) do
   elseif missing < 0 then
     redis.call('LTRIM', key, 0, depth - 1)
   end
+  redis.call('DEL', KEYS[#ARGV + i])
   changed[i] = missing
 end
 return changed

@@ -267,6 +267,7 @@ func TestAStreamOfAJobThatIsRemovedEnds(t *testing.T) {
 		b.enter(t, `{"type":"echo"}`)
 		w := b.watch(t, "/v1/jobs/1/events")
 		w.event(t)
+		<-time.After(1100 * time.Millisecond) // between two looks at the store
 		if _, err := b.client.Cancel(t.Context(), 1, ""); err != nil {
 			t.Fatal(err)
 		}

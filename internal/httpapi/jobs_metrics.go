@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -157,7 +158,7 @@ func (m metricSink) stored(r jobReading) {
 	if r.err != nil {
 		return
 	}
-	for _, q := range r.queues {
+	for _, q := range withIdle(r.queues, r.workers) {
 		m.gauge("spillway_queue_depth", float64(q.Depth), q.Queue)
 		m.gauge("spillway_queue_delayed", float64(q.Delayed), q.Queue)
 		m.gauge("spillway_queue_running", float64(q.Running), q.Queue)
@@ -174,6 +175,25 @@ func (m metricSink) stored(r jobReading) {
 	for status, n := range count {
 		m.gauge("spillway_workers", float64(n), string(status))
 	}
+}
+
+// withIdle adds the queues that somebody works on and that have no jobs: it is
+// known of them that they are empty.
+func withIdle(queues []jobs.QueueStats, workers []jobs.WorkerRow) []jobs.QueueStats {
+	known := map[string]bool{}
+	for _, q := range queues {
+		known[q.Queue] = true
+	}
+	all := slices.Clone(queues)
+	for _, w := range workers {
+		for _, name := range w.Queues {
+			if !known[name] {
+				known[name] = true
+				all = append(all, jobs.QueueStats{Queue: name})
+			}
+		}
+	}
+	return all
 }
 
 func (m metricSink) bell(s jobs.BellStats) {

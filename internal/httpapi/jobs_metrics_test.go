@@ -33,6 +33,9 @@ func someJobStats(store *jobstest.Store) *httpapi.JobStats {
 func TestJobMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := jobstest.NewStore(time.Now)
+		if err := store.Register(t.Context(), jobs.WorkerRow{ID: "w", Queues: []string{"images", "ocr"}}); err != nil {
+			t.Fatal(err)
+		}
 		b := newBench(t, func(s *settings) { s.http.JobStats = someJobStats(store) })
 		scrape := func() string { return body(t, ask(b.Admin(), http.MethodGet, "/metrics")) }
 		has := func(text, line string) {
@@ -45,7 +48,7 @@ func TestJobMetrics(t *testing.T) {
 		text := scrape()
 		for _, line := range []string{
 			"spillway_jobs_store_up 1", `spillway_queue_depth{queue="images"} 1`, `spillway_queue_delayed{queue="images"} 1`,
-			`spillway_queue_oldest_seconds{queue="images"} 10`, `spillway_workers{status="active"} 0`,
+			`spillway_queue_oldest_seconds{queue="images"} 10`, `spillway_queue_depth{queue="ocr"} 0`, `spillway_workers{status="active"} 1`,
 			"spillway_bell_up 1", "spillway_bell_failures_total 3", `spillway_keeper_jobs_total{what="rescued"} 4`,
 			`spillway_worker_attempts_total{outcome="succeeded"} 9`, `spillway_webhooks_total{outcome="sent"} 7`,
 		} {

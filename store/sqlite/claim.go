@@ -28,35 +28,27 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 			return nil, err
 		}
 		if c.Alone {
-			suspect, err := t.claimSuspect(ctx, string(queues), c)
-			if err != nil || suspect != nil {
-				return suspect, err
+			suspect, err := t.claimFirst(ctx, "claim_suspect", []any{string(queues), string(c.Market)}, c)
+			if err != nil || len(suspect) > 0 {
+				return suspect, err // it has to run alone
 			}
 		}
 		var claimed []jobs.Job
 		for len(claimed) < c.N {
-			var id int64
-			err := t.row(ctx, head, []any{string(queues)}, &id)
-			if errors.Is(err, sql.ErrNoRows) {
-				break
+			next, err := t.claimFirst(ctx, head, []any{string(queues)}, c)
+			if err != nil || len(next) == 0 {
+				return claimed, err
 			}
-			if err != nil {
-				return nil, err
-			}
-			j, err := t.claim(ctx, id, c)
-			if err != nil {
-				return nil, err
-			}
-			claimed = append(claimed, j)
+			claimed = append(claimed, next...)
 		}
 		return claimed, nil
 	})
 }
 
-// claimSuspect gives the one job that has to run alone, when there is one.
-func (t *tx) claimSuspect(ctx context.Context, queues string, c jobs.Claim) ([]jobs.Job, error) {
+// claimFirst claims the job that a statement finds, when it finds one.
+func (t *tx) claimFirst(ctx context.Context, statement string, args []any, c jobs.Claim) ([]jobs.Job, error) {
 	var id int64
-	err := t.row(ctx, "claim_suspect", []any{queues, string(c.Market)}, &id)
+	err := t.row(ctx, statement, args, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

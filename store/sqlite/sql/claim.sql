@@ -5,7 +5,7 @@ SELECT EXISTS (SELECT 1 FROM workers WHERE id = ?1 AND status = 'active')
 -- name: claim_head
 SELECT j.id
 FROM json_each(?1) q CROSS JOIN processing_jobs j ON j.id = (
-  SELECT h.id FROM processing_jobs h
+  SELECT h.id FROM processing_jobs h INDEXED BY jobs_ready
   WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2
   ORDER BY h.rank, h.fair_tag, h.id LIMIT 1)
 ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
@@ -16,7 +16,7 @@ ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 -- name: claim_head_spot
 SELECT j.id
 FROM json_each(?1) q CROSS JOIN processing_jobs j ON j.id = (
-  SELECT h.id FROM processing_jobs h
+  SELECT h.id FROM processing_jobs h INDEXED BY jobs_ready
   WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2 AND h.rank >= 4
     AND h.priority > 3 AND (h.estimated_seconds <= 1800 OR h.checkpointable = 1)
   ORDER BY h.rank, h.fair_tag, h.id LIMIT 1)
@@ -25,7 +25,7 @@ ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 -- What is given to a worker that holds nothing else: jobs.Suspect. ?2 is the
 -- worker's market.
 -- name: claim_suspect
-SELECT id FROM processing_jobs
+SELECT id FROM processing_jobs INDEXED BY jobs_suspect
 WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(?1))
   AND (?2 <> 'spot' OR priority > 3 AND (estimated_seconds <= 1800 OR checkpointable = 1))
 ORDER BY rank, fair_tag, id LIMIT 1
@@ -57,7 +57,7 @@ UPDATE workers SET last_heartbeat = ?2, current_jobs = ?3 WHERE id = ?1
 
 -- name: signals
 SELECT status, drain_deadline, EXISTS (
-    SELECT 1 FROM processing_jobs
+    SELECT 1 FROM processing_jobs INDEXED BY jobs_suspect
     WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(w.queues))
       AND (w.market <> 'spot' OR priority > 3 AND (estimated_seconds <= 1800 OR checkpointable = 1)))
 FROM workers w WHERE id = ?1

@@ -1,6 +1,6 @@
 -- Ends a job whose worker is gone.
 WITH ended AS (
-    UPDATE processing_jobs SET state = 'cancelled', finished_at = {now}, give_up_at = NULL, cancel_asked = true,
+    UPDATE processing_jobs SET state = 'cancelled', finished_at = {now}, give_up_at = NULL, cancel_asked = false,
         lost = lost + 1, lease_token = NULL, lease_until = NULL, code = @code, reason = @reason, version = version + 1
     WHERE id = @id AND state = 'running'
     RETURNING *

@@ -6,8 +6,12 @@ WITH untold AS (
 UPDATE processing_jobs j SET state = 'queued', ready = true, rank = j.priority, attempts = 0, lost = 0, cancel_asked = false,
     eligible_at = {now}, give_up_at = CASE WHEN j.wait_limit > interval '0' THEN {now} + j.wait_limit END,
     finished_at = NULL, result = NULL, code = '', reason = '', version = j.version + 1,
-    fair_tag = greatest(j.fair_tag, (
+    -- jobs.FairTag
+    fair_tag = least(greatest(j.estimated_seconds, 1), 3600) + greatest(0, (
         SELECT h.fair_tag FROM processing_jobs h WHERE h.ready AND h.queue = j.queue AND h.rank = j.priority
-        ORDER BY h.fair_tag, h.id LIMIT 1))
+        ORDER BY h.fair_tag, h.id LIMIT 1), (
+        SELECT h.fair_tag FROM processing_jobs h
+        WHERE h.ready AND h.queue = j.queue AND h.rank = j.priority AND h.tenant = j.tenant
+        ORDER BY h.fair_tag DESC LIMIT 1))
 WHERE j.id = @id AND j.state IN ('failed', 'cancelled')
 RETURNING {job};

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/spillway-media/spillway/jobs"
@@ -31,9 +32,13 @@ type call[In, Out any] struct {
 	done chan struct{}
 }
 
-// do answers once what was asked for is committed. When ctx ends first it may
-// be, or not.
+// do answers once what was asked for is committed. When ctx ends before the
+// commit has begun nothing is done; when it ends during that it may be, or not.
 func (g *group[In, Out]) do(ctx context.Context, in In) (Out, error) {
+	var none Out
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
 	c := &call[In, Out]{in: in, done: make(chan struct{})}
 	g.mu.Lock()
 	g.pending = append(g.pending, c)
@@ -46,9 +51,16 @@ func (g *group[In, Out]) do(ctx context.Context, in In) (Out, error) {
 	case <-c.done:
 		return c.out, c.err
 	case <-ctx.Done():
-		var none Out
+		g.withdraw(c)
 		return none, context.Cause(ctx)
 	}
+}
+
+// withdraw takes back a call that is in no batch yet.
+func (g *group[In, Out]) withdraw(c *call[In, Out]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pending = slices.DeleteFunc(g.pending, func(other *call[In, Out]) bool { return other == c })
 }
 
 // empty commits batch after batch until nothing is pending.

@@ -67,11 +67,11 @@ func batchIsWhole(f *fixture) {
 	}
 	for _, patience := range []time.Duration{time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond} {
 		short, cancel := context.WithTimeout(f.ctx, patience)
-		entered, err := f.Store.Enqueue(short, many(500))
+		_, err := f.Store.Enqueue(short, many(500))
 		cancel()
-		n := len(f.claim(1000))
-		if n != 0 && n != 500 || err == nil && n != len(entered) {
-			f.Fatalf("%d jobs of 500 are in (%v)", n, err)
+		n := len(f.claim(5000)) // an earlier one's batch may have come in late
+		if n%500 != 0 || err == nil && n == 0 {
+			f.Fatalf("%d jobs of batches of 500 are in (%v)", n, err)
 		}
 	}
 }

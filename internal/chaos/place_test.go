@@ -35,11 +35,14 @@ type harm struct {
 
 // place is where jobs are kept, as the test sees it and as the workers do.
 type place struct {
-	env    []string // tells a worker process where all this is
-	store  jobs.Store
-	bell   jobs.Doorbell
-	client *jobs.Client
-	blobs  blob.Store
+	env []string // tells a worker process where all this is
+	// settings tell it to the real program, folder is that of blobs.
+	settings []string
+	folder   string
+	store    jobs.Store
+	bell     jobs.Doorbell
+	client   *jobs.Client
+	blobs    blob.Store
 	// harm lists what can be done to the services and the crew.
 	harm func(c *crew) []harm
 	// depth is what others read of the bell, forget makes it lose everything;
@@ -55,7 +58,7 @@ func (p *place) complete(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.blobs = blobs
+	p.blobs, p.folder = blobs, dir
 	p.env = append(p.env, "CHAOS_BLOBS="+dir)
 	p.client = jobs.NewClient(p.store, p.bell, jobs.NewKinds(jobs.Kind{Type: kind, Queue: queues[0], Priority: jobs.DefaultPriority}))
 	return p
@@ -117,7 +120,8 @@ func openCluster(t *testing.T) *place {
 		server.Restart()
 	}
 	p := &place{
-		env: []string{"CHAOS_POSTGRES=" + dsn, "CHAOS_REDIS=" + redisServer.URL}, store: store, bell: bell,
+		env:      []string{"CHAOS_POSTGRES=" + dsn, "CHAOS_REDIS=" + redisServer.URL},
+		settings: []string{"--database", dsn, "--redis", redisServer.URL}, store: store, bell: bell,
 		harm: func(c *crew) []harm {
 			return append(c.harm(), harm{"Redis flushed", flush}, harm{"Redis killed and restarted", restart}, harm{"Postgres killed and restarted", crash})
 		},

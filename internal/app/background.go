@@ -46,15 +46,16 @@ func (r *rear) end() error {
 // labour is the worker at work.
 type labour struct {
 	stop func()
-	// ended is closed when the worker has, and what it answered is in err.
-	ended chan struct{}
-	err   error
+	// ended is closed when the worker has, and what it answered is in err;
+	// broken is closed, too, when that is something.
+	ended, broken chan struct{}
+	err           error
 }
 
 // startWork starts the worker, if there is one. It is told to stop by a
 // context of its own, because a drain has an order.
 func (p *program) startWork(ctx context.Context) *labour {
-	l := &labour{stop: func() {}, ended: make(chan struct{})}
+	l := &labour{stop: func() {}, ended: make(chan struct{}), broken: make(chan struct{})}
 	if p.backlog == nil || p.backlog.worker == nil {
 		close(l.ended)
 		return l
@@ -67,16 +68,20 @@ func (p *program) startWork(ctx context.Context) *labour {
 	}
 	go func() {
 		l.err = p.backlog.work(claiming, p.cfg.Hurry, patience)
+		if l.err != nil {
+			close(l.broken)
+		}
 		close(l.ended)
 	}()
 	return l
 }
 
-// alone is what ends the program together with its worker: in Work there is
-// nothing else to do. In Up pictures are served on.
-func (p *program) alone(l *labour) <-chan struct{} {
-	if p.role != Work {
-		return nil
+// enough is what ends the program from within. In Work there is nothing to do
+// without the worker; in Up pictures are served on when somebody has drained it,
+// but one that is broken takes a new process.
+func (p *program) enough(l *labour) <-chan struct{} {
+	if p.role == Work {
+		return l.ended
 	}
-	return l.ended
+	return l.broken
 }

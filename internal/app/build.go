@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -144,6 +145,9 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	}
 	if err != nil {
 		p.close(ctx)
+		if p.backlog != nil {
+			err = errors.Join(err, p.backlog.close())
+		}
 	}
 	return err
 }

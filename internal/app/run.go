@@ -59,7 +59,7 @@ func (p *program) run(ctx context.Context) error {
 	select {
 	case failure = <-ended:
 		waiting--
-	case <-p.alone(worked):
+	case <-p.enough(worked):
 	case <-ctx.Done():
 	}
 	failure = errors.Join(failure, p.drain(ctx, rear, worked))

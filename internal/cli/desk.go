@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -74,12 +75,19 @@ func (w *where) open(ctx context.Context, s *session, fresh bool) (d desk, end f
 			return nil, nil, fmt.Errorf("there are no jobs in %q; name another place by --database, --data or --server", file)
 		}
 	}
-	log := app.NewLogger(config.Observing, s.Stderr, terminal(s.Stderr))
-	local, err := app.OpenJobs(ctx, config, log)
+	local, err := app.OpenJobs(ctx, config, quietLog(config, s))
 	if err != nil {
 		return nil, nil, err
 	}
 	return local, func() { _ = local.Close() }, nil
+}
+
+// quietLog tells of what is wrong only: a command has its own words for the rest.
+func quietLog(config settings.Config, s *session) *slog.Logger {
+	if config.LogLevel == "info" {
+		config.LogLevel = "warn"
+	}
+	return app.NewLogger(config.Observing, s.Stderr, terminal(s.Stderr))
 }
 
 // config is the settings with these flags laid over, and a database in any case.

@@ -149,7 +149,7 @@ func refusal(err error) error {
 		}
 		return usageError{errors.Join(lines...)}
 	}
-	if problem, ok := errors.AsType[*jobsclient.Problem](err); ok && problem.Faulty() {
+	if problem, ok := errors.AsType[*jobsclient.ProblemError](err); ok && problem.Faulty() {
 		return usageError{problem}
 	}
 	return err

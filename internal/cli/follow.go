@@ -149,7 +149,7 @@ func writeEnd(w io.Writer, job jobs.Document) error {
 	}
 	if job.Reason != "" {
 		line += ": " + shown(job.Reason)
-		if job.Code != "" {
+		if job.Code != "" && job.Code != string(job.State) {
 			line += " (" + shown(job.Code) + ")"
 		}
 	}

@@ -19,11 +19,19 @@ import (
 
 // client is what both answer.
 type client interface {
+	asking
+	changing
+}
+
+type changing interface {
 	Enqueue(ctx context.Context, spec jobs.Spec) (jobsclient.Entered, error)
-	Job(ctx context.Context, id jobs.ID) (jobsclient.Detail, error)
-	Jobs(ctx context.Context, q jobsclient.Question) (jobsclient.Page, error)
 	Cancel(ctx context.Context, id jobs.ID, reason string) (jobs.Document, error)
 	Retry(ctx context.Context, id jobs.ID) (jobs.Document, error)
+}
+
+type asking interface {
+	Job(ctx context.Context, id jobs.ID) (jobsclient.Detail, error)
+	Jobs(ctx context.Context, q jobsclient.Question) (jobsclient.Page, error)
 	Queues(ctx context.Context) ([]jobsclient.Queue, error)
 	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
 	Follow(ctx context.Context, id jobs.ID, watch jobsclient.Watcher) (jobs.Document, error)

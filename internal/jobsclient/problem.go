@@ -15,8 +15,8 @@ import (
 // mostProblem bounds what is read of a refusal.
 const mostProblem = 1 << 20
 
-// Problem is a server's refusal, as RFC 9457 has it.
-type Problem struct {
+// ProblemError is a server's refusal, as RFC 9457 has it.
+type ProblemError struct {
 	Status    int    `json:"status"`
 	Title     string `json:"title"`
 	Detail    string `json:"detail"`
@@ -36,7 +36,7 @@ type Fault struct {
 }
 
 // Error tells each fault on a line of its own.
-func (p *Problem) Error() string {
+func (p *ProblemError) Error() string {
 	var lines []string
 	for _, fault := range p.Errors {
 		lines = append(lines, strings.TrimPrefix(fault.Field+": "+fault.Detail, ": "))
@@ -58,7 +58,7 @@ func (p *Problem) Error() string {
 }
 
 // Is makes a refusal comparable with what a store answers.
-func (p *Problem) Is(target error) bool {
+func (p *ProblemError) Is(target error) bool {
 	switch target {
 	case jobs.ErrNotFound:
 		return p.Status == http.StatusNotFound
@@ -72,7 +72,7 @@ func (p *Problem) Is(target error) bool {
 
 // readProblem reads a refusal; one that is no problem document is told by its status.
 func readProblem(response *http.Response, shown bool) error {
-	p := &Problem{}
+	p := &ProblemError{}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if media == "application/problem+json" {
 		content, err := io.ReadAll(io.LimitReader(response.Body, mostProblem))
@@ -80,7 +80,7 @@ func readProblem(response *http.Response, shown bool) error {
 			err = json.Unmarshal(content, p)
 		}
 		if err != nil {
-			p = &Problem{}
+			p = &ProblemError{}
 		}
 	}
 	p.Status = response.StatusCode
@@ -99,6 +99,6 @@ func readProblem(response *http.Response, shown bool) error {
 }
 
 // Faulty says whether the request itself was at fault, and would be again.
-func (p *Problem) Faulty() bool {
+func (p *ProblemError) Faulty() bool {
 	return p.Status == http.StatusBadRequest || p.Status == http.StatusUnprocessableEntity
 }

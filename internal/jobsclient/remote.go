@@ -53,7 +53,7 @@ type asked struct {
 	WaitLimit float64 `json:"wait_limit_seconds,omitempty"`
 }
 
-// Enqueue asks for a job; a refusal is a *Problem.
+// Enqueue asks for a job; a refusal is a *ProblemError.
 func (r *Remote) Enqueue(ctx context.Context, spec jobs.Spec) (Entered, error) {
 	var entered Entered
 	body := asked{spec, spec.Delay.Seconds(), spec.WorkLimit.Seconds(), spec.WaitLimit.Seconds()}

@@ -71,6 +71,13 @@ func newBench(t *testing.T, pictures map[string][]byte, change ...func(*transfor
 	for name, data := range pictures {
 		b.write(t, name, data)
 	}
+	b.open(t, t.TempDir(), change...)
+	return b
+}
+
+// open makes the jobs over what lies in root and blobs.
+func (b *bench) open(t *testing.T, blobs string, change ...func(*transform.Config)) {
+	t.Helper()
 	vips, err := engine()
 	if err != nil {
 		t.Fatal(err)
@@ -82,18 +89,17 @@ func newBench(t *testing.T, pictures map[string][]byte, change ...func(*transfor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { router.Close() })
-	blobs, err := blob.Open(t.Context(), blob.Config{Location: t.TempDir()}, log)
+	store, err := blob.Open(t.Context(), blob.Config{Location: blobs}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.uploads = derive.NewUploads(blobs)
+	b.uploads = derive.NewUploads(store)
 	b.sources = &fetching{Conditional: b.uploads.Opener(router, 1<<20)}
 	b.images = service(t, b.engine, b.sources, change...)
 	b.cfg = derive.Config{
-		Limits: media.DefaultLimits(), Images: b.images, Blobs: blobs, Lister: router,
+		Limits: media.DefaultLimits(), Images: b.images, Blobs: store, Lister: router,
 		Warmer: derive.NewLocalWarmer(b.images), Log: log,
 	}
-	return b
 }
 
 func service(t *testing.T, engine transform.Engine, sources source.Opener, change ...func(*transform.Config)) *transform.Service {

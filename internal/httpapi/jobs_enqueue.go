@@ -110,7 +110,7 @@ func (a *jobsAPI) retryJob(x *exchange, variable string) error {
 	defer cancel()
 	job, err := a.cfg.Client.Retry(ctx, id)
 	if err != nil {
-		return a.controlFault(x, id, err, "tried again: only a failed or cancelled job can be")
+		return a.controlFault(x, id, err, "tried again: only a failed or cancelled job can be, and none whose unique key another has meanwhile")
 	}
 	return a.writeJSON(x, http.StatusOK, job.Document())
 }

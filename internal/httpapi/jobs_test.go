@@ -450,6 +450,12 @@ func TestCancelAndRetry(t *testing.T) {
 	if p := wantProblem(t, b.call("POST", "/v1/jobs/1/cancel", "{}"), 409, "job-state"); !strings.Contains(p.Detail, "is succeeded") {
 		t.Errorf("detail is %q", p.Detail)
 	}
+	first := b.enter(t, `{"type":"echo","unique_key":"u"}`)
+	answer[jobs.Document](t, b.call("POST", "/v1/jobs/"+first.ID.String()+"/cancel", ""), 200)
+	b.enter(t, `{"type":"echo","unique_key":"u"}`)
+	if p := wantProblem(t, b.call("POST", "/v1/jobs/"+first.ID.String()+"/retry", ""), 409, "job-state"); !strings.Contains(p.Detail, "unique key another has") {
+		t.Errorf("detail is %q", p.Detail)
+	}
 	wantProblem(t, b.call("POST", "/v1/jobs/9/cancel", ""), 404, "job-not-found")
 	wantProblem(t, b.call("POST", "/v1/jobs/x/retry", ""), 404, "job-not-found")
 	wantProblem(t, b.call("POST", "/v1/jobs/1/cancel", `{"why":"x"}`), 400, "invalid-body")

@@ -32,7 +32,7 @@ func backends(t *testing.T) func(*testing.T) *storetest.Backend {
 			Crash:   pg.Restart,
 			Process: func(t testing.TB) (io.Reader, func()) { return victim(t, f.dsn) },
 			Exec:    func(_ testing.TB, sql string) { f.sql(t, sql) },
-			Fill:    func(_ testing.TB, n int) { f.sql(t, fmt.Sprintf(finishedJobs, n), "VACUUM (ANALYZE) processing_jobs") },
+			Fill:    func(_ testing.TB, n int) { f.sql(t, fmt.Sprintf(finishedJobs, n), "VACUUM (ANALYSE) processing_jobs") },
 		}
 	}
 }

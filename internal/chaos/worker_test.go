@@ -68,7 +68,10 @@ func open(ctx context.Context, log *slog.Logger) (jobs.Store, jobs.Doorbell, err
 			return nil, nil, err
 		}
 		// It was hired while the database was down.
-		time.Sleep(200 * time.Millisecond)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
 	}
 	bell, err := redisbell.Open(ctx, os.Getenv("CHAOS_REDIS"), redisbell.Config{}, log)
 	return store, bell, err

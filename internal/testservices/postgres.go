@@ -134,9 +134,25 @@ func (pg *PG) DSN(database string) string {
 // ends, if the server still runs then.
 func (pg *PG) NewDatabase(t testing.TB) string {
 	t.Helper()
+	return pg.create(t, "template1")
+}
+
+// CopyDatabase does the same with a copy of another of its databases, to which
+// nobody may be connected. It is much faster than migrating each anew.
+func (pg *PG) CopyDatabase(t testing.TB, dsn string) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatalf("read address of the database to copy: %v", err)
+	}
+	return pg.create(t, config.Database)
+}
+
+func (pg *PG) create(t testing.TB, template string) string {
+	t.Helper()
 	pg.serial++
 	name := fmt.Sprintf("test%d", pg.serial)
-	if err := pg.exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+	if err := pg.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
 	t.Cleanup(func() {

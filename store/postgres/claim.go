@@ -52,7 +52,7 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		if err != nil || len(heads) == 0 {
 			return err
 		}
-		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: beginClaim}, func(tx pgx.Tx) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			claimed, err = p.take(ctx, tx, heads)
 			return err
 		})
@@ -73,11 +73,6 @@ func (s *Store) claimSuspect(ctx context.Context, c jobs.Claim) ([]jobs.Job, err
 	}
 	return pgx.CollectRows(rows, asJob)
 }
-
-// beginClaim does without a wait for the disk. A claim that a crash of the server
-// undoes leaves the job queued: another takes it, and who had it is refused by
-// the token in everything it does.
-const beginClaim = "BEGIN; SET LOCAL synchronous_commit TO off"
 
 // claiming is one claim under way.
 type claiming struct {

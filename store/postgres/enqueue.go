@@ -68,10 +68,16 @@ func (s *Store) enqueueAll(ctx context.Context, lists [][]jobs.Spec) ([][]jobs.E
 	}
 	var entered []jobs.Enqueued
 	err := s.call(ctx, "insert", func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-			entered, err = enqueue(ctx, tx, all, s.offset())
+		tx, err := s.pool.Begin(ctx)
+		if err != nil {
 			return err
-		})
+		}
+		if entered, err = enqueue(ctx, tx, all, s.offset()); err == nil {
+			// A commit that is broken off may have been carried out or not.
+			return tx.Commit(context.WithoutCancel(ctx))
+		}
+		_ = tx.Rollback(ctx) // a connection that cannot is closed
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -225,7 +231,7 @@ func place(ctx context.Context, tx pgx.Tx, specs []jobs.Spec, entered []jobs.Enq
 	batch.Queue(complete(placesSQL, offset), pgx.NamedArgs{"n": len(specs)}).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&ids, &now)
 	})
-	batch.Queue(tagsSQL, rivals.args()).Query(rivals.read)
+	batch.Queue(complete(tagsSQL, offset), rivals.args()).Query(rivals.read)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}

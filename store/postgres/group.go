@@ -26,20 +26,27 @@ type group[In, Out any] struct {
 }
 
 type call[In, Out any] struct {
-	in   In
-	out  Out
-	err  error
-	done chan struct{}
+	in    In
+	out   Out
+	err   error
+	done  chan struct{}
+	batch *batch // guarded by the group's mu; nil while the call is pending
 }
 
-// do answers once what was asked for is committed. When ctx ends before the
-// commit has begun nothing is done; when it ends during that it may be, or not.
+// batch is what is being committed.
+type batch struct {
+	cancel  context.CancelFunc
+	staying int // guarded by the group's mu: callers that still wait
+}
+
+// do answers once it is known whether what was asked for is committed. When ctx
+// ends before its commit has begun it is not; a commit that has begun is broken
+// off only when all of its callers have left.
 func (g *group[In, Out]) do(ctx context.Context, in In) (Out, error) {
-	var none Out
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
 	c := &call[In, Out]{in: in, done: make(chan struct{})}
+	if ctx.Err() != nil {
+		return c.out, context.Cause(ctx)
+	}
 	g.mu.Lock()
 	g.pending = append(g.pending, c)
 	if !g.busy {
@@ -47,72 +54,84 @@ func (g *group[In, Out]) do(ctx context.Context, in In) (Out, error) {
 		g.working.Go(g.empty)
 	}
 	g.mu.Unlock()
-	select {
-	case <-c.done:
-		return c.out, c.err
-	case <-ctx.Done():
-		g.withdraw(c)
-		return none, context.Cause(ctx)
+	stop := context.AfterFunc(ctx, func() { g.leave(c) })
+	defer stop()
+	<-c.done
+	if c.err != nil && ctx.Err() != nil {
+		return c.out, context.Cause(ctx)
 	}
+	return c.out, c.err
 }
 
-// withdraw takes back a call that is in no batch yet.
-func (g *group[In, Out]) withdraw(c *call[In, Out]) {
+// leave is called when a caller's context has ended.
+func (g *group[In, Out]) leave(c *call[In, Out]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pending = slices.DeleteFunc(g.pending, func(other *call[In, Out]) bool { return other == c })
+	if at := slices.Index(g.pending, c); at >= 0 {
+		g.pending = slices.Delete(g.pending, at, at+1)
+		c.err = context.Canceled
+		close(c.done)
+	} else if c.batch != nil {
+		if c.batch.staying--; c.batch.staying == 0 {
+			c.batch.cancel()
+		}
+	}
 }
 
 // empty commits batch after batch until nothing is pending.
 func (g *group[In, Out]) empty() {
 	for {
-		batch := g.next()
-		if batch == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		calls := g.next(cancel)
+		if calls == nil {
+			cancel()
 			return
 		}
-		g.serve(batch)
-		for _, c := range batch {
+		g.serve(ctx, calls)
+		cancel()
+		for _, c := range calls {
 			close(c.done)
 		}
 	}
 }
 
 // next takes what fits together, in the order that it came.
-func (g *group[In, Out]) next() []*call[In, Out] {
+func (g *group[In, Out]) next(cancel context.CancelFunc) []*call[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var batch, left []*call[In, Out]
+	var calls, left []*call[In, Out]
 	var ins []In
 	for _, c := range g.pending {
-		if len(batch) == 0 || g.fits(ins, c.in) {
-			batch, ins = append(batch, c), append(ins, c.in)
+		if len(calls) == 0 || g.fits(ins, c.in) {
+			calls, ins = append(calls, c), append(ins, c.in)
 		} else {
 			left = append(left, c)
 		}
 	}
 	g.pending = left
-	g.busy = len(batch) > 0
-	return batch
+	g.busy = len(calls) > 0
+	together := &batch{cancel: cancel, staying: len(calls)}
+	for _, c := range calls {
+		c.batch = together
+	}
+	return calls
 }
 
-// serve commits a batch. No caller's context bounds it, since others' calls are
-// in it. When one call spoils it, each is tried alone, so that only the one
-// at fault hears of it.
-func (g *group[In, Out]) serve(batch []*call[In, Out]) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	ins := make([]In, len(batch))
-	for i, c := range batch {
+// serve commits calls together. When one of them spoils it, each is tried alone,
+// so that only the one at fault hears of it.
+func (g *group[In, Out]) serve(ctx context.Context, calls []*call[In, Out]) {
+	ins := make([]In, len(calls))
+	for i, c := range calls {
 		ins[i] = c.in
 	}
 	outs, errs, err := g.commit(ctx, ins)
-	if err != nil && len(batch) > 1 && !errors.Is(err, jobs.ErrUnavailable) {
-		for _, c := range batch {
-			g.serve([]*call[In, Out]{c})
+	if err != nil && len(calls) > 1 && !errors.Is(err, jobs.ErrUnavailable) && ctx.Err() == nil {
+		for _, c := range calls {
+			g.serve(ctx, []*call[In, Out]{c})
 		}
 		return
 	}
-	for i, c := range batch {
+	for i, c := range calls {
 		if err != nil {
 			c.err = err
 		} else {

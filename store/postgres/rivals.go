@@ -59,15 +59,14 @@ func (r *rivals) read(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// tag gives j its place. Only jobs that are ready are rivals of those behind
-// them.
+// tag gives j its place. A delayed job gets none before it is ready.
 func (r *rivals) tag(j *jobs.Job) {
-	at := seat{lane{j.Queue, j.Rank}, j.Tenant}
-	head := r.head[at.lane]
-	j.Fair = jobs.FairTag(r.last[at], head, j.Cost())
 	if !j.Ready(j.CreatedAt) {
 		return
 	}
+	at := seat{lane{j.Queue, j.Rank}, j.Tenant}
+	head := r.head[at.lane]
+	j.Fair = jobs.FairTag(r.last[at], head, j.Cost())
 	r.last[at] = j.Fair
 	if head == 0 {
 		head = math.Inf(1)

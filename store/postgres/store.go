@@ -118,7 +118,9 @@ func (s *Store) Close() error {
 }
 
 // sql completes a statement: {now} is the time that the transaction began,
-// {clock} the time at this moment, {job} the columns that scanJob reads.
+// {clock} the time at this moment, {job} the columns that scanJob reads; {last},
+// {head} and {cost} are what jobs.FairTag asks for, of the row named seat, and
+// {quick} lets the transaction end before its commit is on the disk.
 func (s *Store) sql(text string) string {
 	return complete(text, s.offset())
 }
@@ -129,8 +131,21 @@ func complete(text string, offset time.Duration) string {
 		shift := fmt.Sprintf(" + interval '%d microseconds'", offset.Microseconds())
 		now, clock = "("+now+shift+")", "("+clock+shift+")"
 	}
-	return strings.NewReplacer("{now}", now, "{clock}", clock, "{job}", jobColumns).Replace(text)
+	return strings.NewReplacer("{now}", now, "{clock}", clock, "{job}", jobColumns,
+		"{last}", lastTag, "{head}", headTag, "{cost}", cost, "{quick}", quick).Replace(text)
 }
+
+// What several statements say in the same words: see Store.sql.
+const (
+	lastTag = `coalesce((SELECT f.fair_tag FROM processing_jobs f
+		WHERE f.ready AND f.queue = seat.queue AND f.rank = seat.rank AND f.tenant = seat.tenant AND f.tenant >= ''
+		ORDER BY f.fair_tag DESC LIMIT 1), 0)`
+	headTag = `coalesce((SELECT f.fair_tag FROM processing_jobs f
+		WHERE f.ready AND f.queue = seat.queue AND f.rank = seat.rank
+		ORDER BY f.fair_tag, f.id LIMIT 1), 0)`
+	cost  = `least(greatest(seat.estimated_seconds, 1), 3600)`
+	quick = `(SELECT set_config('synchronous_commit', 'off', true)) = 'off'`
+)
 
 // call runs what a method does, within the time that a call may take. What
 // surely never reached the server, over a connection that had died unnoticed,

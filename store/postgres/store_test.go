@@ -26,18 +26,31 @@ type fixture struct {
 	offset atomic.Int64
 }
 
-func newFixture(t *testing.T, pg *testservices.PG) *fixture {
+// cluster is a server with a database that is migrated already.
+type cluster struct {
+	*testservices.PG
+	migrated string
+}
+
+func newCluster(t testing.TB, settings ...string) *cluster {
 	t.Helper()
-	f := &fixture{dsn: pg.NewDatabase(t)}
-	if _, _, err := postgres.Migrate(t.Context(), f.dsn); err != nil {
+	pg := testservices.Postgres(t, settings...)
+	c := &cluster{pg, pg.NewDatabase(t)}
+	if _, _, err := postgres.Migrate(t.Context(), c.migrated); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func newFixture(t testing.TB, c *cluster) *fixture {
+	t.Helper()
+	f := &fixture{dsn: c.CopyDatabase(t, c.migrated)}
 	f.Store = f.open(t)
 	return f
 }
 
 // open is what another process would do.
-func (f *fixture) open(t *testing.T) *postgres.Store {
+func (f *fixture) open(t testing.TB) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), f.dsn, slog.New(slog.DiscardHandler),
 		postgres.WithClockOffset(func() time.Duration { return time.Duration(f.offset.Load()) }))
@@ -51,7 +64,7 @@ func (f *fixture) open(t *testing.T) *postgres.Store {
 func (f *fixture) shift(d time.Duration) { f.offset.Add(int64(d)) }
 
 // sql runs statements on a connection of its own.
-func (f *fixture) sql(t *testing.T, statements ...string) {
+func (f *fixture) sql(t testing.TB, statements ...string) {
 	t.Helper()
 	conn := f.conn(t)
 	for _, statement := range statements {
@@ -61,7 +74,7 @@ func (f *fixture) sql(t *testing.T, statements ...string) {
 	}
 }
 
-func (f *fixture) conn(t *testing.T) *pgx.Conn {
+func (f *fixture) conn(t testing.TB) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), f.dsn)
 	if err != nil {
@@ -71,7 +84,7 @@ func (f *fixture) conn(t *testing.T) *pgx.Conn {
 	return conn
 }
 
-func (f *fixture) worker(t *testing.T, id string) {
+func (f *fixture) worker(t testing.TB, id string) {
 	t.Helper()
 	err := f.Register(t.Context(), jobs.WorkerRow{ID: id, Provider: "vps", Market: jobs.VPS, Queues: []string{"images"}, Slots: 8})
 	if err != nil {
@@ -123,6 +136,27 @@ func lease(j jobs.Job) jobs.Lease { return jobs.Lease{ID: j.ID, Token: j.Token} 
 
 var succeeded = jobs.Outcome{State: jobs.Succeeded, Attempt: jobs.AttemptSucceeded, Result: json.RawMessage(`{"n":1}`)}
 
+// One server serves all of these, each with a database of its own.
+func TestWhatIsPostgresOwn(t *testing.T) {
+	c := newCluster(t, "fsync=off", "deadlock_timeout=100ms")
+	for _, test := range []struct {
+		name  string
+		check func(*testing.T, *fixture)
+	}{
+		{"jobs are claimed once", jobsAreClaimedOnce},
+		{"a claim does not wait for another", aClaimDoesNotWaitForAnother},
+		{"a claimed head does not let a later job go first", aClaimedHeadDoesNotLetALaterJobGoFirst},
+		{"the same key enqueued at the same time is one job", theSameKeyEnqueuedAtTheSameTimeIsOneJob},
+		{"one bad call does not spoil the others of its commit", oneBadCallDoesNotSpoilTheOthersOfItsCommit},
+		{"a job is finished by one of two that try together", aJobIsFinishedByOneOfTwoThatTryTogether},
+		{"nothing deadlocks", nothingDeadlocks},
+		{"enqueue tx is part of the callers transaction", enqueueTxIsPartOfTheCallersTransaction},
+		{"an election ends with its connection", anElectionEndsWithItsConnection},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.check(t, newFixture(t, c)) })
+	}
+}
+
 func TestOpenRefusesADatabaseOfAnotherRelease(t *testing.T) {
 	pg := testservices.Postgres(t, "fsync=off")
 	f := &fixture{dsn: pg.NewDatabase(t)}
@@ -171,8 +205,7 @@ func TestNoErrorShowsThePassword(t *testing.T) {
 	}
 }
 
-func TestJobsAreClaimedOnce(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func jobsAreClaimedOnce(t *testing.T, f *fixture) {
 	const workers, total = 8, 600
 	for range total / 100 {
 		mustEnqueue(t, f, specs(100)...)
@@ -210,8 +243,7 @@ func TestJobsAreClaimedOnce(t *testing.T) {
 	}
 }
 
-func TestAClaimDoesNotWaitForAnother(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func aClaimDoesNotWaitForAnother(t *testing.T, f *fixture) {
 	f.worker(t, "w")
 	entered := mustEnqueue(t, f, spec(), spec(), spec(func(s *jobs.Spec) { s.Queue, s.Priority = "bulk", 9 }))
 	// Somebody is taking the first and does not come to an end.
@@ -229,8 +261,7 @@ func TestAClaimDoesNotWaitForAnother(t *testing.T) {
 	}
 }
 
-func TestAClaimedHeadDoesNotLetALaterJobGoFirst(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func aClaimedHeadDoesNotLetALaterJobGoFirst(t *testing.T, f *fixture) {
 	f.worker(t, "w")
 	in := func(queue string, priority int) jobs.Spec {
 		return spec(func(s *jobs.Spec) { s.Queue, s.Priority = queue, priority })
@@ -249,8 +280,7 @@ func TestAClaimedHeadDoesNotLetALaterJobGoFirst(t *testing.T) {
 	}
 }
 
-func TestTheSameKeyEnqueuedAtTheSameTimeIsOneJob(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func theSameKeyEnqueuedAtTheSameTimeIsOneJob(t *testing.T, f *fixture) {
 	other := f.open(t)
 	for name, change := range map[string]func(s *jobs.Spec, i int){
 		"by idempotency key": func(s *jobs.Spec, i int) { s.IdempotencyKey = fmt.Sprintf("key-%d", i) },
@@ -306,8 +336,7 @@ func TestTheSameKeyEnqueuedAtTheSameTimeIsOneJob(t *testing.T) {
 	}
 }
 
-func TestOneBadCallDoesNotSpoilTheOthersOfItsCommit(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t))
+func oneBadCallDoesNotSpoilTheOthersOfItsCommit(t *testing.T, f *fixture) {
 	f.worker(t, "w")
 	mustEnqueue(t, f, specs(20)...)
 	claimed := mustClaim(t, f, claimOf("w", 20, "images"))
@@ -328,8 +357,7 @@ func TestOneBadCallDoesNotSpoilTheOthersOfItsCommit(t *testing.T) {
 	}
 }
 
-func TestAJobIsFinishedByOneOfTwoThatTryTogether(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func aJobIsFinishedByOneOfTwoThatTryTogether(t *testing.T, f *fixture) {
 	other := f.open(t)
 	f.worker(t, "w")
 	for range 10 {
@@ -362,8 +390,7 @@ func TestAJobIsFinishedByOneOfTwoThatTryTogether(t *testing.T) {
 
 // A worker's heartbeat, its finishes and everybody's housekeeping touch the same
 // rows at once, in every order that they come in.
-func TestNothingDeadlocks(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off", "deadlock_timeout=100ms"))
+func nothingDeadlocks(t *testing.T, f *fixture) {
 	other := f.open(t)
 	f.worker(t, "w")
 	const total = 300
@@ -444,8 +471,7 @@ func TestNothingDeadlocks(t *testing.T) {
 	}
 }
 
-func TestEnqueueTxIsPartOfTheCallersTransaction(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func enqueueTxIsPartOfTheCallersTransaction(t *testing.T, f *fixture) {
 	f.worker(t, "w")
 	conn := f.conn(t)
 	for _, commit := range []bool{false, true} {
@@ -477,8 +503,7 @@ func TestEnqueueTxIsPartOfTheCallersTransaction(t *testing.T) {
 	}
 }
 
-func TestAnElectionEndsWithItsConnection(t *testing.T) {
-	f := newFixture(t, testservices.Postgres(t, "fsync=off"))
+func anElectionEndsWithItsConnection(t *testing.T, f *fixture) {
 	other := f.open(t)
 	won, err := f.Elect(t.Context(), "reconciler")
 	if err != nil || won == nil {
@@ -508,3 +533,5 @@ func TestAnElectionEndsWithItsConnection(t *testing.T) {
 		t.Fatal("a released election holds")
 	}
 }
+
+func isUnavailable(err error) bool { return errors.Is(err, jobs.ErrUnavailable) }

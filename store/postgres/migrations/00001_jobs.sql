@@ -58,11 +58,13 @@ CREATE TABLE processing_jobs (
 );
 
 -- Over ready jobs: the order of claims; a tenant's last tag; the oldest of each
--- rank and what ageing moves; what has waited too long.
+-- rank and what ageing moves; what has waited too long. The conditions that are
+-- always true keep the planner, before it has seen the table's statistics, from
+-- taking one of the others for a claim and sorting what it reads.
 CREATE INDEX processing_jobs_claim ON processing_jobs (queue, rank, fair_tag, id) WHERE ready;
 CREATE INDEX processing_jobs_suspect ON processing_jobs (queue) WHERE ready AND lost >= 2;
-CREATE INDEX processing_jobs_tenant ON processing_jobs (queue, rank, tenant, fair_tag) WHERE ready;
-CREATE INDEX processing_jobs_waiting ON processing_jobs (queue, rank, priority, eligible_at) WHERE ready;
+CREATE INDEX processing_jobs_tenant ON processing_jobs (queue, rank, tenant, fair_tag) WHERE ready AND tenant >= '';
+CREATE INDEX processing_jobs_waiting ON processing_jobs (queue, rank, priority, eligible_at) WHERE ready AND priority > 0;
 CREATE INDEX processing_jobs_give_up ON processing_jobs (give_up_at) WHERE ready AND give_up_at IS NOT NULL;
 
 -- Delayed jobs, running ones, running ones that are to stop, and finished ones.

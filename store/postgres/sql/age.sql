@@ -12,27 +12,19 @@ WITH RECURSIVE queues AS (
     CROSS JOIN LATERAL generate_series(r.rank, 10) AS p (priority)
     CROSS JOIN LATERAL (
         SELECT j.id FROM processing_jobs j
-        WHERE j.ready AND j.queue = q.queue AND j.rank = r.rank AND j.priority = p.priority
+        WHERE j.ready AND j.queue = q.queue AND j.rank = r.rank AND j.priority = p.priority AND j.priority > 0
             AND j.eligible_at <= {now} - (p.priority - r.rank + 1) * @every::bigint * interval '1 microsecond'
         ORDER BY j.eligible_at LIMIT @most FOR NO KEY UPDATE SKIP LOCKED) d
     LIMIT @most
 ), aged AS (
-    SELECT j.id, j.queue, j.tenant, j.eligible_at, j.estimated_seconds, greatest(4, j.priority - floor(
+    SELECT j.id, j.queue, j.tenant, j.estimated_seconds, j.eligible_at, greatest(4, j.priority - floor(
             extract(epoch FROM {now} - j.eligible_at) * 1000000 / @every::bigint))::smallint AS rank
     FROM due JOIN processing_jobs j USING (id)
-), lanes AS (
-    SELECT l.*, greatest(0, (
-            SELECT h.fair_tag FROM processing_jobs h WHERE h.ready AND h.queue = l.queue AND h.rank = l.rank
-            ORDER BY h.fair_tag, h.id LIMIT 1), (
-            SELECT h.fair_tag FROM processing_jobs h
-            WHERE h.ready AND h.queue = l.queue AND h.rank = l.rank AND h.tenant = l.tenant
-            ORDER BY h.fair_tag DESC LIMIT 1)) AS tag
-    FROM (SELECT DISTINCT queue, rank, tenant FROM aged) l
 ), tagged AS (
-    -- jobs.FairTag of one after the other
-    SELECT d.id, d.rank, l.tag + sum(least(greatest(d.estimated_seconds, 1), 3600))
-        OVER (PARTITION BY d.queue, d.rank, d.tenant ORDER BY d.eligible_at, d.id) AS tag
-    FROM aged d JOIN lanes l USING (queue, rank, tenant)
+    -- jobs.FairTag in the new rank, one job of a tenant after the other.
+    SELECT seat.id, seat.rank, greatest({last}, {head}) + sum({cost}) OVER (
+        PARTITION BY seat.queue, seat.rank, seat.tenant ORDER BY seat.eligible_at, seat.id) AS tag
+    FROM aged seat
 )
 UPDATE processing_jobs j SET rank = t.rank, version = j.version + 1, fair_tag = t.tag
 FROM tagged t WHERE j.id = t.id AND t.rank < j.rank;

@@ -1,6 +1,6 @@
 -- Extends the leases that hold, writes their progress, marks the worker as
 -- alive, and answers which are lost. Rows are locked in the order of their
--- numbers, as wherever several are.
+-- numbers, as wherever several are. The commit does not wait for the disk.
 WITH pulse AS MATERIALIZED (
     SELECT * FROM unnest(@ids::bigint[], @tokens::text[], @news::bool[], @dones::bigint[], @totals::bigint[], @notes::text[])
         AS p (id, token, news, done, total, note)
@@ -22,4 +22,4 @@ WITH pulse AS MATERIALIZED (
     UPDATE workers SET last_heartbeat = {now}, current_jobs = (SELECT count(*) FROM beat)
     WHERE id = @worker AND status <> 'terminated'
 )
-SELECT p.id FROM pulse p WHERE NOT EXISTS (SELECT 1 FROM beat b WHERE b.id = p.id) ORDER BY p.id;
+SELECT p.id FROM pulse p WHERE {quick} AND NOT EXISTS (SELECT 1 FROM beat b WHERE b.id = p.id) ORDER BY p.id;

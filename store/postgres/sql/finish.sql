@@ -8,42 +8,36 @@ WITH ending AS MATERIALIZED (
         AS e (id, token, state, attempt, delay, result, code, reason, news, done, total, note)
 ), held AS MATERIALIZED (
     -- What a job was asked before its row was locked is read with the lock.
-    SELECT e.*, j.cancel_asked, j.reason AS asked_for
+    SELECT e.*, j.queue, j.rank, j.tenant, j.fair_tag, j.estimated_seconds, j.reason AS asked_for,
+        j.cancel_asked AND (e.state = 'queued' OR e.state <> 'cancelled' AND @orphans) AS stop,
+        j.cancel_asked AND j.reason <> '' AND (e.state IN ('queued', 'cancelled') OR @orphans) AS explained
     FROM processing_jobs j JOIN ending e ON e.id = j.id AND e.token = coalesce(j.lease_token, '')
     WHERE j.state = 'running'
         AND (NOT @orphans::bool OR j.lease_token IS NULL OR j.lease_until IS NULL OR j.lease_until < {now})
     ORDER BY j.id FOR NO KEY UPDATE OF j
 ), ruling AS (
-    -- Whom somebody asked to stop is not queued again, and as an orphan it is
-    -- cancelled whatever else it would be. The reason they gave for it is on
-    -- the job already.
-    SELECT h.id, h.token, h.delay, h.result, h.attempt AS burnt, h.news, h.done, h.total, h.note,
-        CASE WHEN v.stop THEN 'cancelled' ELSE h.state END AS state,
-        CASE WHEN v.stop AND h.attempt <> 'lost' THEN 'cancelled' ELSE h.attempt END AS attempt,
-        CASE WHEN v.stop THEN 'cancelled' ELSE h.code END AS code,
-        CASE WHEN h.cancel_asked AND (v.stop OR h.state = 'cancelled') AND h.asked_for <> ''
-            THEN h.asked_for ELSE h.reason END AS reason
-    FROM held h CROSS JOIN LATERAL (SELECT h.cancel_asked AND (@orphans OR h.state = 'queued') AS stop) v
+    -- Whom somebody asked to stop is not queued again. The reason they gave
+    -- for it is on the job already. The tag is that of jobs.FairAgain.
+    SELECT seat.id, seat.token, seat.delay, seat.result, seat.attempt AS burnt, seat.news, seat.done, seat.total, seat.note,
+        CASE WHEN seat.stop THEN 'cancelled' ELSE seat.state END AS state,
+        CASE WHEN seat.stop AND seat.attempt <> 'lost' THEN 'cancelled' ELSE seat.attempt END AS attempt,
+        CASE WHEN seat.stop THEN 'cancelled' ELSE seat.code END AS code,
+        CASE WHEN seat.explained THEN seat.asked_for WHEN seat.stop THEN 'The job was cancelled.' ELSE seat.reason END AS reason,
+        CASE WHEN seat.state <> 'queued' OR seat.stop THEN seat.fair_tag WHEN seat.delay > 0 THEN 0
+            ELSE greatest({head}, least(seat.fair_tag, greatest({last}, {head}) + {cost})) END AS tag
+    FROM held seat
 ), ended AS (
     UPDATE processing_jobs j SET
         state = r.state,
         ready = r.state = 'queued' AND r.delay <= 0,
-        fair_tag = CASE WHEN r.state = 'queued' AND r.delay <= 0 THEN (
-            -- jobs.FairAgain
-            SELECT greatest(t.head, least(j.fair_tag, greatest(t.last, t.head) + least(greatest(j.estimated_seconds, 1), 3600)))
-            FROM (SELECT coalesce((
-                    SELECT h.fair_tag FROM processing_jobs h WHERE h.ready AND h.queue = j.queue AND h.rank = j.rank
-                    ORDER BY h.fair_tag, h.id LIMIT 1), 0) AS head, coalesce((
-                    SELECT h.fair_tag FROM processing_jobs h
-                    WHERE h.ready AND h.queue = j.queue AND h.rank = j.rank AND h.tenant = j.tenant
-                    ORDER BY h.fair_tag DESC LIMIT 1), 0) AS last) t) ELSE j.fair_tag END,
+        fair_tag = r.tag,
         eligible_at = CASE WHEN r.state = 'queued' THEN {now} + greatest(r.delay, 0) * interval '1 microsecond' ELSE j.eligible_at END,
         give_up_at = CASE WHEN r.state = 'queued' AND j.wait_limit > interval '0'
             THEN {now} + greatest(r.delay, 0) * interval '1 microsecond' + j.wait_limit END,
         finished_at = CASE WHEN r.state <> 'queued' THEN {now} END,
         attempts = j.attempts + (r.burnt = 'failed')::int,
         lost = CASE WHEN r.burnt = 'lost' THEN j.lost + 1 ELSE 0 END,
-        lease_token = NULL, lease_until = NULL, cancel_asked = false,
+        cancel_asked = false, lease_token = NULL, lease_until = NULL,
         progress_done = CASE WHEN r.news THEN r.done ELSE j.progress_done END,
         progress_total = CASE WHEN r.news THEN r.total ELSE j.progress_total END,
         progress_note = CASE WHEN r.news THEN r.note ELSE j.progress_note END,

@@ -6,24 +6,16 @@ WITH RECURSIVE queues AS (
             ORDER BY j.queue LIMIT 1)
     FROM queues q WHERE q.queue IS NOT NULL
 ), due AS MATERIALIZED (
-    SELECT d.* FROM queues q CROSS JOIN LATERAL (
-        SELECT j.id, j.queue, j.rank, j.tenant, j.eligible_at, j.estimated_seconds FROM processing_jobs j
+    SELECT d.id FROM queues q CROSS JOIN LATERAL (
+        SELECT j.id FROM processing_jobs j
         WHERE j.state = 'queued' AND NOT j.ready AND j.queue = q.queue AND j.eligible_at <= {now}
         ORDER BY j.eligible_at LIMIT @most FOR NO KEY UPDATE SKIP LOCKED) d
-    ORDER BY d.eligible_at LIMIT @most
-), lanes AS (
-    SELECT l.*, greatest(0, (
-            SELECT h.fair_tag FROM processing_jobs h WHERE h.ready AND h.queue = l.queue AND h.rank = l.rank
-            ORDER BY h.fair_tag, h.id LIMIT 1), (
-            SELECT h.fair_tag FROM processing_jobs h
-            WHERE h.ready AND h.queue = l.queue AND h.rank = l.rank AND h.tenant = l.tenant
-            ORDER BY h.fair_tag DESC LIMIT 1)) AS tag
-    FROM (SELECT DISTINCT queue, rank, tenant FROM due) l
+    LIMIT @most
 ), tagged AS (
-    -- jobs.FairTag of one after the other
-    SELECT d.id, d.rank, l.tag + sum(least(greatest(d.estimated_seconds, 1), 3600))
-        OVER (PARTITION BY d.queue, d.rank, d.tenant ORDER BY d.eligible_at, d.id) AS tag
-    FROM due d JOIN lanes l USING (queue, rank, tenant)
+    -- jobs.FairTag, one job of a tenant after the other.
+    SELECT seat.id, greatest({last}, {head}) + sum({cost}) OVER (
+        PARTITION BY seat.queue, seat.rank, seat.tenant ORDER BY seat.eligible_at, seat.id) AS tag
+    FROM due JOIN processing_jobs seat USING (id)
 )
 UPDATE processing_jobs j SET ready = true, version = j.version + 1, fair_tag = t.tag
 FROM tagged t WHERE j.id = t.id

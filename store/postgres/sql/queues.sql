@@ -43,7 +43,7 @@ CROSS JOIN LATERAL (
     CROSS JOIN LATERAL generate_series(k.rank, CASE WHEN k.rank <= 3 THEN k.rank ELSE 10 END) AS p (priority)
     CROSS JOIN LATERAL (
         SELECT j.eligible_at FROM processing_jobs j
-        WHERE j.ready AND j.queue = n.queue AND j.rank = k.rank AND j.priority = p.priority
+        WHERE j.ready AND j.queue = n.queue AND j.rank = k.rank AND j.priority = p.priority AND j.priority > 0
         ORDER BY j.eligible_at LIMIT 1) e
 ) o
 ORDER BY n.queue;

@@ -1,5 +1,7 @@
 -- Takes jobs of one queue from a place on up to another, in order, and passes
--- over those that somebody else is taking.
+-- over those that somebody else is taking. The commit does not wait for the
+-- disk: a claim that a crash undoes is a job that is ready again, and the token
+-- of who has it is refused.
 WITH chosen AS MATERIALIZED (
     SELECT j.id FROM processing_jobs j
     WHERE j.ready AND j.queue = @queue AND j.lost < 2
@@ -20,4 +22,4 @@ WITH chosen AS MATERIALIZED (
     INSERT INTO job_attempts (job_id, number, worker_id, status, started_at)
     SELECT id, deliveries, worker_id, 'running', started_at FROM taken
 )
-SELECT {job} FROM taken ORDER BY rank, fair_tag, id;
+SELECT {job} FROM taken WHERE {quick} ORDER BY rank, fair_tag, id;

@@ -19,4 +19,4 @@ WITH chosen AS MATERIALIZED (
     INSERT INTO job_attempts (job_id, number, worker_id, status, started_at)
     SELECT id, deliveries, worker_id, 'running', started_at FROM taken
 )
-SELECT {job} FROM taken ORDER BY rank, fair_tag, id;
+SELECT {job} FROM taken WHERE {quick} ORDER BY rank, fair_tag, id;

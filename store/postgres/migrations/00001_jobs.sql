@@ -67,12 +67,14 @@ CREATE INDEX processing_jobs_tenant ON processing_jobs (queue, rank, tenant, fai
 CREATE INDEX processing_jobs_waiting ON processing_jobs (queue, rank, priority, eligible_at) WHERE ready AND priority > 0;
 CREATE INDEX processing_jobs_give_up ON processing_jobs (give_up_at) WHERE ready AND give_up_at IS NOT NULL;
 
--- Delayed jobs, running ones, running ones that are to stop, and finished ones.
+-- Delayed jobs, running ones, running ones that are to stop, finished ones, and
+-- pages of queued or of failed ones, which lie below a million that succeeded.
 -- There is none on lease_until: a heartbeat would have to write it.
 CREATE INDEX processing_jobs_delayed ON processing_jobs (queue, eligible_at) WHERE state = 'queued' AND NOT ready;
 CREATE INDEX processing_jobs_running ON processing_jobs (queue, id) WHERE state = 'running';
 CREATE INDEX processing_jobs_stopping ON processing_jobs (worker_id) WHERE state = 'running' AND cancel_asked;
 CREATE INDEX processing_jobs_finished ON processing_jobs (state, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX processing_jobs_queued ON processing_jobs (id) WHERE state = 'queued';
 CREATE INDEX processing_jobs_unhappy ON processing_jobs (state, id) WHERE state IN ('failed', 'cancelled');
 
 CREATE UNIQUE INDEX processing_jobs_idempotency ON processing_jobs (idempotency_key)

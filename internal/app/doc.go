@@ -1,8 +1,9 @@
 // Package app wires the program: it builds every part in order, listens,
-// serves, and drains when it is told to stop.
+// serves, works on jobs, and drains when it is told to stop.
 //
 // Start in run.go (Run), then build.go, which lists the parts in the order
-// they depend on each other; serve.go has the listeners and drain.go the end.
+// they depend on each other; serve.go has the listeners, backlog.go the durable
+// jobs, latestore.go their database that may be away, and drain.go the end.
 // State: the parts own theirs; app only holds them while Run lasts.
 // Run blocks until its context ends and the drain is over.
 // It holds no decision about a picture, and nothing here registers itself.

@@ -18,11 +18,16 @@ readonly RACE="
 elastic
 internal/cache
 internal/httpapi
+internal/notify
 internal/originals
 internal/source
 internal/spool
 internal/transform
 jobs
+jobs/jobstest
+store/postgres
+store/redisbell
+store/sqlite
 "
 
 # Tested alone when the others are done: it takes the whole machine, and more.

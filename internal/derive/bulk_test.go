@@ -229,12 +229,23 @@ func TestBulkDeriveCollectsFailures(t *testing.T) {
 		_, err := b.do(t.Context(), enqueue(t, derive.TypeBulk, "", `{"inputs":["mixed/00.jpg","mixed/11.jpg"],"sizes":"20x0","max_failures":0}`), newHost())
 		wantFailure(t, err, derive.CodeFailures)
 	})
+	t.Run("a job of which nothing was made has not succeeded", func(t *testing.T) {
+		for _, inputs := range []string{`"mixed/05.jpg"`, `"mixed/05.jpg","mixed/11.jpg"`} {
+			b.write(t, "mixed/05.jpg", []byte("broken"))
+			_, err := b.do(t.Context(), enqueue(t, derive.TypeBulk, "", `{"inputs":[`+inputs+`],"sizes":"20x0"}`), newHost())
+			wantFailure(t, err, derive.CodeFailures)
+		}
+	})
+	t.Run("unless it was said that all may fail", func(t *testing.T) {
+		got := mustDo[summary](t, b, enqueue(t, derive.TypeBulk, "", `{"inputs":["mixed/11.jpg"],"sizes":"20x0","max_failures":1}`), newHost())
+		if got.Failed != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
 	t.Run("a prefix with no picture is no job", func(t *testing.T) {
-		for prefix, code := range map[string]media.Code{"nowhere/": media.CodeSourceNotFound, "../": media.CodeSourceForbidden} {
-			_, err := b.do(t.Context(), enqueue(t, derive.TypeBulk, "", `{"prefix":"`+prefix+`","sizes":"20x0"}`), newHost())
-			if f := wantFailure(t, err, code); !f.Permanent {
-				t.Errorf("%s is tried again", prefix)
-			}
+		_, err := b.do(t.Context(), enqueue(t, derive.TypeBulk, "", `{"prefix":"nowhere/","sizes":"20x0"}`), newHost())
+		if f := wantFailure(t, err, media.CodeSourceNotFound); !f.Permanent {
+			t.Error("it is tried again")
 		}
 	})
 }

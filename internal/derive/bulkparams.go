@@ -38,17 +38,17 @@ type bulkParams struct {
 	byPrefix    bool
 	concurrency int
 	into        string
-	// maxFailures is how many items may fail; -1 is the default share.
-	maxFailures int
+	// maxFailures is how many items may fail; nil is the default share.
+	maxFailures *int
 }
 
 // failures is how many of n items may fail: a tenth where nothing else is
-// asked, but one in any case.
+// asked, but one in any case, unless that is all there is.
 func (p bulkParams) failures(n int) int {
-	if p.maxFailures >= 0 {
-		return p.maxFailures
+	if p.maxFailures != nil {
+		return *p.maxFailures
 	}
-	return max(n/10, 1)
+	return min(max(n/10, 1), n-1)
 }
 
 // checkBulk is Kind.Check of bulk.derive.
@@ -69,7 +69,7 @@ func checkBulk(s *jobs.Spec, limits media.Limits) error {
 }
 
 func readBulk(raw json.RawMessage, limits media.Limits) (bulkParams, error) {
-	p := bulkParams{concurrency: defaultConcurrency, into: intoBlob, maxFailures: -1}
+	p := bulkParams{concurrency: defaultConcurrency, into: intoBlob}
 	fields, err := readObject(raw)
 	if err != nil {
 		return p, err
@@ -81,12 +81,7 @@ func readBulk(raw json.RawMessage, limits media.Limits) (bulkParams, error) {
 		fields.take("prefix", &p.prefix, "a text"),
 		fields.take("concurrency", &p.concurrency, "a whole number"),
 		fields.take("into", &p.into, "a text"),
-	}
-	if _, given := fields["max_failures"]; given {
-		errs = append(errs, fields.take("max_failures", &p.maxFailures, "a whole number"))
-		if p.maxFailures < 0 {
-			errs = append(errs, wrong("params.max_failures", "it is below 0."))
-		}
+		fields.take("max_failures", &p.maxFailures, "a whole number"),
 	}
 	picture, err := fields.picture(limits)
 	p.pictureParams = picture
@@ -104,6 +99,9 @@ func (p bulkParams) check(listed bool) error {
 	var errs []error
 	if p.concurrency < 1 || p.concurrency > maxConcurrency {
 		errs = append(errs, wrong("params.concurrency", "%d is not within 1 to %d.", p.concurrency, maxConcurrency))
+	}
+	if n := p.maxFailures; n != nil && *n < 0 {
+		errs = append(errs, wrong("params.max_failures", "%d is below 0, which is for none.", *n))
 	}
 	if p.into != intoBlob && p.into != intoCache {
 		errs = append(errs, wrong("params.into", "%.100q is neither blob nor cache.", p.into))
@@ -140,7 +138,7 @@ func (p bulkParams) checkOne(field, input string) error {
 	switch {
 	case len(input) > maxInputLength:
 		return wrong(field, "it has %d bytes; at most %d are taken.", len(input), maxInputLength)
-	case strings.ContainsFunc(input, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) }):
+	case !plain(input):
 		return wrong(field, "%.100q is not printable UTF-8 text.", input)
 	case p.into == intoCache && strings.HasPrefix(input, source.UploadScheme):
 		return wrong(field, "an upload is not served by the image server, so there is nothing to make ready.")
@@ -150,8 +148,16 @@ func (p bulkParams) checkOne(field, input string) error {
 
 // checkListed refuses a prefix that is no beginning of a key.
 func checkListed(prefix string) error {
-	if len(prefix) > 1024 || strings.Contains(prefix, "://") || strings.ContainsFunc(prefix, unicode.IsControl) {
+	if len(prefix) > 1024 || strings.Contains(prefix, "://") || !plain(prefix) {
 		return wrong("params.prefix", "%.100q is not the beginning of keys in the source root, as in photos/2026/.", prefix)
 	}
+	if coded, ok := errors.AsType[*media.Error](source.CheckPrefix(prefix)); ok {
+		return wrong("params.prefix", "%s", coded.Detail)
+	}
 	return nil
+}
+
+// plain says whether a name is text that JSON and a terminal can hold.
+func plain(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) })
 }

@@ -14,8 +14,14 @@ import (
 	"github.com/spillway-media/spillway/jobs"
 )
 
-// maxOutputs bounds what is made of one picture: sizes times formats.
-const maxOutputs = 64
+const (
+	// maxOutputs bounds what is made of one picture: sizes times formats.
+	maxOutputs = 64
+	// maxFields and maxFormats bound the time that it takes to find out what is
+	// wrong with params; there are fewer of either.
+	maxFields  = 100
+	maxFormats = 20
+)
 
 // pictureParams are what is made of each picture, as the job asks for it.
 type pictureParams struct {
@@ -34,6 +40,9 @@ func readObject(raw json.RawMessage) (object, error) {
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		return nil, wrong("params", "they are not a JSON object.")
+	}
+	if len(fields) > maxFields {
+		return nil, wrong("params", "they have %d fields; at most %d are taken.", len(fields), maxFields)
 	}
 	return fields, nil
 }
@@ -108,6 +117,9 @@ func expand(query url.Values, limits media.Limits) (pictureParams, error) {
 	formats := []string{""}
 	if query.Has("format") {
 		formats = strings.Split(query.Get("format"), ",")
+	}
+	if len(formats) > maxFormats {
+		return pictureParams{}, wrong("params.format", "it lists %d formats; at most %d are taken.", len(formats), maxFormats)
 	}
 	var p pictureParams
 	seen := map[string]bool{}

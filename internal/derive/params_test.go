@@ -59,6 +59,8 @@ func TestParamsOfImageDerive(t *testing.T) {
 		{"how an answer travels", "a.jpg", `{"encoder":"json","placeholders":"blurhash"}`, []string{"params.encoder", "params.placeholders"}},
 		{"no object", "a.jpg", `[]`, []string{"params"}},
 		{"too many of one", "a.jpg", `{"sizes":"` + sizes(16) + `","format":"webp,avif,jpeg,png,gif"}`, []string{"params.sizes"}},
+		{"a format a thousand times", "a.jpg", `{"format":"` + strings.Repeat("webp,", 1000) + `webp"}`, []string{"params.format"}},
+		{"more fields than there are", "a.jpg", manyFields(1000), []string{"params"}},
 		{"what bulk.derive takes", "a.jpg", `{"prefix":"x"}`, []string{"params.prefix"}},
 	}
 	for _, c := range cases {
@@ -69,6 +71,14 @@ func TestParamsOfImageDerive(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyFields(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"p%d":1`, i)
+	}
+	return "{" + strings.Join(all, ",") + "}"
 }
 
 func sizes(n int) string {
@@ -102,6 +112,10 @@ func TestParamsOfBulkDerive(t *testing.T) {
 		{"half of one at once", "", `{"prefix":"","concurrency":1.5}`, []string{"params.concurrency"}},
 		{"into nowhere", "", `{"prefix":"","into":"disk"}`, []string{"params.into"}},
 		{"less than no failures", "", `{"prefix":"","max_failures":-1}`, []string{"params.max_failures"}},
+		{"a share of failures", "", `{"prefix":"","max_failures":"100%"}`, []string{"params.max_failures"}},
+		{"null failures", "", `{"prefix":"","max_failures":null}`, []string{"params.max_failures"}},
+		{"a prefix above the root", "", `{"prefix":"../"}`, []string{"params.prefix"}},
+		{"a prefix with an empty name", "", `{"prefix":"a//b"}`, []string{"params.prefix"}},
 		{"a URL as a prefix", "", `{"prefix":"https://example.com/"}`, []string{"params.prefix"}},
 		{"a fault of the pictures", "", `{"prefix":"","quality":0}`, []string{"params.quality"}},
 		{"faults of both, all told", "", `{"prefix":1,"quality":0,"into":2}`, []string{"params.into", "params.prefix", "params.quality"}},

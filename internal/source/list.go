@@ -21,10 +21,10 @@ const MaxList = 1000
 // and come after after, in the order of their bytes. Each can be opened, as far
 // as the rules go. Errors are *media.Error.
 func (r *Router) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
-	prefix = strings.TrimPrefix(prefix, "/")
-	if err := checkPrefix(prefix); err != nil {
+	if err := CheckPrefix(prefix); err != nil {
 		return nil, err
 	}
+	prefix = strings.TrimPrefix(prefix, "/")
 	limit = min(max(limit, 1), MaxList)
 	switch {
 	case r.folder != nil:
@@ -35,8 +35,10 @@ func (r *Router) List(ctx context.Context, prefix, after string, limit int) ([]s
 	return r.buckets.list(ctx, *r.root, prefix, after, limit)
 }
 
-// checkPrefix accepts the beginning of a key, which may end within a name.
-func checkPrefix(prefix string) error {
+// CheckPrefix accepts the beginning of a key, which may end within a name. It is
+// what List refuses without looking. The error is a *media.Error.
+func CheckPrefix(prefix string) error {
+	prefix = strings.TrimPrefix(prefix, "/")
 	whole := prefix + "x"
 	if checkKey(whole) != nil || strings.HasSuffix(prefix, "/.") || strings.HasSuffix(prefix, "/..") || prefix == "." || prefix == ".." {
 		return media.Errorf(media.CodeSourceForbidden,

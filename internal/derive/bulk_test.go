@@ -151,6 +151,68 @@ func TestBulkDeriveGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
+// Also of a listing that was cut between its pages, whose last name is no text.
+func TestNamesMeanTheSameInEveryAttempt(t *testing.T) {
+	pictures := map[string][]byte{"in/z.jpg": scene(60, 40)}
+	for _, name := range []string{"a b.jpg", "ü.jpg", "new\nline.jpg", "100%.jpg", "%41.jpg", "q?x#y.jpg", "-dash.jpg", "http:.jpg", "upload:x.jpg", "back\\slash.jpg"} {
+		pictures["in/"+name] = scene(60, 40)
+	}
+	pictures["in/bad\xe9.jpg"] = scene(60, 40)
+	b := newBench(t, pictures)
+	job := enqueue(t, derive.TypeBulk, "", `{"prefix":"in/","sizes":"30x0","format":"webp"}`)
+	h := newHost()
+	for attempt, resumed := range []int{0, 11} {
+		got := mustDo[summary](t, b, job, h)
+		if got.Items != 12 || got.Succeeded != 11 || got.Failed != 1 || got.Resumed != resumed {
+			t.Fatalf("attempt %d: %+v", attempt, got)
+		}
+		if f := got.Failures[0]; f.Input != "in/bad\ufffd.jpg" || !strings.Contains(f.Reason, "not UTF-8") {
+			t.Errorf("attempt %d: failure %+v", attempt, f)
+		}
+	}
+}
+
+// paged is a source root of many names, which can be cut off.
+type paged struct {
+	names []string
+	asked []string
+	err   error
+}
+
+func (p *paged) List(_ context.Context, _, after string, limit int) ([]string, error) {
+	p.asked = append(p.asked, after)
+	if after != "" && p.err != nil {
+		return nil, p.err
+	}
+	from, found := slices.BinarySearch(p.names, after)
+	if found {
+		from++
+	}
+	return p.names[from:min(from+limit, len(p.names))], nil
+}
+
+func TestAListingGoesOnWhereItWasCut(t *testing.T) {
+	names := make([]string, 25_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("%05d-\xff.jpg", i)
+	}
+	sources := &paged{names: names, err: media.Errorf(media.CodeSourceFailed, "The disk is away.")}
+	b := newBench(t, nil)
+	b.cfg.Lister = sources
+	job := enqueue(t, derive.TypeBulk, "", `{"prefix":"","sizes":"30x0","format":"webp","max_failures":25000}`)
+	h := newHost()
+	_, err := b.do(t.Context(), job, h)
+	wantFailure(t, err, media.CodeSourceFailed)
+	sources.err = nil
+	got := mustDo[summary](t, b, job, h)
+	if got.Items != len(names) || got.Failed != len(names) {
+		t.Errorf("%d items, %d failed", got.Items, got.Failed)
+	}
+	if want := []string{"", names[9_999], names[9_999], names[19_999]}; !slices.Equal(sources.asked, want) {
+		t.Errorf("asked after %q", sources.asked)
+	}
+}
+
 func isSubset(part, whole []string) bool {
 	for _, p := range part {
 		if !slices.Contains(whole, p) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/jobs"
@@ -54,6 +56,9 @@ func (b *bulk) one(ctx context.Context, index int) (item, error) {
 }
 
 func (b *bulk) produce(ctx context.Context, ref string) ([]Output, error) {
+	if strings.ContainsRune(ref, unicode.ReplacementChar) {
+		return nil, media.Errorf(media.CodeSourceNotFound, "The name is not UTF-8 text, so no job can hold it; rename the file.")
+	}
 	p := Picture{Ref: ref, Outputs: b.params.outputs}
 	if b.params.into == intoCache {
 		return b.cfg.Warmer.Warm(ctx, p)

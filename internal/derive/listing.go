@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
@@ -33,7 +34,7 @@ func itemKey(index int, name string) string {
 // page is a checkpoint of the listing.
 type page struct {
 	Names   []string `json:"names"`
-	After   string   `json:"after"` // the last key that was looked at
+	After   []byte   `json:"after"` // the last key that was looked at, which need not be text
 	Skipped int      `json:"skipped"`
 }
 
@@ -72,7 +73,7 @@ func (b *bulk) list(ctx context.Context, saved []jobs.Checkpoint) error {
 				return fmt.Errorf("read checkpoint %s: %w", row.Key, err)
 			}
 			b.add(p)
-			pages, after = pages+1, p.After
+			pages, after = pages+1, string(p.After)
 		}
 	}
 	for !whole {
@@ -83,29 +84,38 @@ func (b *bulk) list(ctx context.Context, saved []jobs.Checkpoint) error {
 		if whole = len(keys) < source.MaxList; len(keys) > 0 {
 			after = keys[len(keys)-1]
 		}
-		p := sorted(keys)
-		b.add(p)
-		if err := b.saveListed(ctx, pages, p, whole); err != nil {
+		found := sorted(keys)
+		for _, p := range found {
+			b.add(p)
+		}
+		if err := b.saveListed(ctx, pages, found, whole); err != nil {
 			return err
 		}
-		pages++
+		pages += len(found)
 		b.report()
 	}
 	slices.SortFunc(b.names, natural)
 	return b.checkListed()
 }
 
-// sorted takes the pictures out of a page of keys.
-func sorted(keys []string) (p page) {
-	for _, key := range keys {
-		if hidden := strings.HasPrefix(key, ".") || strings.Contains(key, "/."); hidden || !media.IsPictureName(key) {
-			p.Skipped++
-		} else {
-			p.Names = append(p.Names, key)
+// pageNames is how many keys a row is for.
+const pageNames = 1000
+
+// sorted takes the pictures out of keys. Names that are no text are changed as
+// JSON would change them, so that they are the same in every attempt.
+func sorted(keys []string) (pages []page) {
+	for some := range slices.Chunk(keys, pageNames) {
+		p := page{After: []byte(some[len(some)-1])}
+		for _, key := range some {
+			if hidden := strings.HasPrefix(key, ".") || strings.Contains(key, "/."); hidden || !media.IsPictureName(key) {
+				p.Skipped++
+			} else {
+				p.Names = append(p.Names, strings.ToValidUTF8(key, string(unicode.ReplacementChar)))
+			}
 		}
-		p.After = key
+		pages = append(pages, p)
 	}
-	return p
+	return pages
 }
 
 func (b *bulk) add(p page) {
@@ -113,16 +123,19 @@ func (b *bulk) add(p page) {
 	b.skipped += p.Skipped
 }
 
-// saveListed makes the last page and the end of the list one change.
-func (b *bulk) saveListed(ctx context.Context, number int, p page, whole bool) error {
+// saveListed makes the last pages and the end of the list one change.
+func (b *bulk) saveListed(ctx context.Context, number int, pages []page, whole bool) error {
 	if len(b.names) > maxItems {
 		return b.checkListed()
 	}
-	raw, err := encode(p)
-	if err != nil {
-		return err
+	var rows []jobs.Checkpoint
+	for i, p := range pages {
+		raw, err := encode(p)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, jobs.Checkpoint{Key: fmt.Sprintf("%s%06d", listed, number+i), Value: raw})
 	}
-	rows := []jobs.Checkpoint{{Key: fmt.Sprintf("%s%06d", listed, number), Value: raw}}
 	if whole {
 		rows = append(rows, jobs.Checkpoint{Key: listedEnd, Value: json.RawMessage(`{}`)})
 	}

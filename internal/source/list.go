@@ -14,8 +14,12 @@ import (
 	"github.com/spillway-media/spillway/internal/walk"
 )
 
-// MaxList is how many keys one List gives at most.
-const MaxList = 1000
+// MaxList is how many keys one List gives at most. A folder is read as a whole
+// for each, so that more of them would make a large one slow.
+const MaxList = 10_000
+
+// maxPage is how many keys S3 gives at once.
+const maxPage = 1000
 
 // List gives up to limit (1 to MaxList) keys of the root that begin with prefix
 // and come after after, in the order of their bytes. Each can be opened, as far
@@ -72,7 +76,7 @@ func (b *bucketStore) list(ctx context.Context, root s3Rule, prefix, after strin
 	if root.prefix != "" {
 		below = root.prefix + "/"
 	}
-	in := &s3.ListObjectsV2Input{Bucket: &root.bucket, Prefix: aws.String(below + prefix), MaxKeys: aws.Int32(int32(limit))}
+	in := &s3.ListObjectsV2Input{Bucket: &root.bucket, Prefix: aws.String(below + prefix), MaxKeys: aws.Int32(int32(min(limit, maxPage)))}
 	if after != "" {
 		in.StartAfter = aws.String(below + after)
 	}

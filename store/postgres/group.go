@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -130,6 +131,9 @@ func (g *group[In, Out]) serve(ctx context.Context, calls []*call[In, Out]) {
 			g.serve(ctx, []*call[In, Out]{c})
 		}
 		return
+	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", jobs.ErrUnavailable, err) // nobody's own time was over
 	}
 	for i, c := range calls {
 		if err != nil {

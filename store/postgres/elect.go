@@ -12,12 +12,18 @@ import (
 	"github.com/spillway-media/spillway/jobs"
 )
 
-// pingTimeout is how long the server may take to show that an election holds.
-const pingTimeout = 3 * time.Second
+const (
+	// pingTimeout is how long the server may take to show that an election holds.
+	pingTimeout = 3 * time.Second
+	// electionSilence is how long an elected process may be silent; a Keeper
+	// asks every five seconds. One that is stopped keeps its connection for
+	// ever, and nobody else could do what it does not.
+	electionSilence = 15 * time.Second
+)
 
 // Elect implements jobs.Elector by an advisory lock. The lock is that of a
 // connection, which does nothing else: when it is lost, so is the election, and
-// the server gives the lock to another.
+// the server gives the lock to another. The server also ends one that is silent.
 func (s *Store) Elect(ctx context.Context, name string) (jobs.Election, error) {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -28,6 +34,9 @@ func (s *Store) Elect(ctx context.Context, name string) (jobs.Election, error) {
 	var won bool
 	err = conn.QueryRow(limited, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", "spillway/"+name).Scan(&won)
 	if err == nil && won {
+		// Releases before 14 do not know the setting; there the lock stays with
+		// a process that is stopped.
+		_, _ = conn.Exec(limited, "SET idle_session_timeout = "+milliseconds(s.silence))
 		return &election{conn: conn}, nil
 	}
 	closeConn(conn)

@@ -34,6 +34,8 @@ type Store struct {
 	config *pgx.ConnConfig // for connections that are not the pool's
 	offset func() time.Duration
 	log    *slog.Logger
+	// silence is how long an elected process may say nothing.
+	silence time.Duration
 
 	enqueues    group[[]jobs.Spec, []jobs.Enqueued]
 	finishes    group[finish, struct{}]
@@ -62,7 +64,7 @@ func Open(ctx context.Context, dsn string, log *slog.Logger, options ...Option) 
 	if err != nil {
 		return nil, fault("open database", err)
 	}
-	s := &Store{pool: pool, config: config.ConnConfig, offset: func() time.Duration { return 0 }, log: log}
+	s := &Store{pool: pool, config: config.ConnConfig, offset: func() time.Duration { return 0 }, log: log, silence: electionSilence}
 	for _, option := range options {
 		option(s)
 	}

@@ -103,5 +103,5 @@ func (s *Store) Checkpoints(ctx context.Context, id jobs.ID, after string, limit
 		c.Value, c.CreatedAt = json.RawMessage(value), c.CreatedAt.UTC()
 		return c, err
 	}
-	return list(ctx, s, "read checkpoints", read, checkpointsSQL, pgx.NamedArgs{"id": id, "after": after, "most": limit})
+	return list(ctx, s, "read checkpoints", read, checkpointsSQL, pgx.NamedArgs{"id": id, "after": clean(after), "most": limit})
 }

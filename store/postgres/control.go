@@ -110,12 +110,12 @@ func (s *Store) changed(ctx context.Context, tx pgx.Tx, text string, args pgx.Na
 
 // Drain implements jobs.ControlStore.
 func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration) error {
-	return s.changeWorker(ctx, "drain worker", drainSQL, pgx.NamedArgs{"id": workerID, "within": within.Microseconds()})
+	return s.changeWorker(ctx, "drain worker", drainSQL, pgx.NamedArgs{"id": clean(workerID), "within": within.Microseconds()})
 }
 
 // Undrain implements jobs.ControlStore.
 func (s *Store) Undrain(ctx context.Context, workerID string) error {
-	return s.changeWorker(ctx, "let worker go on", undrainSQL, pgx.NamedArgs{"id": workerID})
+	return s.changeWorker(ctx, "let worker go on", undrainSQL, pgx.NamedArgs{"id": clean(workerID)})
 }
 
 // changeWorker runs a statement that leaves terminated workers as they are.

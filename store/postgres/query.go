@@ -40,7 +40,7 @@ func (s *Store) Jobs(ctx context.Context, f jobs.Filter) ([]jobs.Job, error) {
 		f.Before = math.MaxInt64
 	}
 	return list(ctx, s, "list jobs", asJob, jobsSQL, pgx.NamedArgs{
-		"state": string(f.State), "queue": f.Queue, "type": f.Type, "tenant": f.Tenant,
+		"state": clean(string(f.State)), "queue": clean(f.Queue), "type": clean(f.Type), "tenant": clean(f.Tenant),
 		"before": f.Before, "most": min(f.Limit, mostPage),
 	})
 }

@@ -55,8 +55,8 @@ func optional(text string) *string {
 	return &text
 }
 
-// clean makes text that a handler wrote into such as Postgres stores, which
-// takes neither broken UTF-8 nor a zero byte.
+// clean makes text that a handler wrote, or that somebody asks for, into such as
+// Postgres knows, which takes neither broken UTF-8 nor a zero byte.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -22,6 +22,7 @@ func queryRules() []rule {
 		{"the oldest age is that of what became ready first", oldestAge},
 		{"counting stops at the bound and says so", boundedCounts},
 		{"queues without open jobs are not listed", emptyQueues},
+		{"a question that no row can answer is no fault of the store", oddQuestions},
 	}
 }
 
@@ -175,6 +176,19 @@ func emptyQueues(f *fixture) {
 	f.cancel(f.one(in("bulk")))
 	if got := f.queues(10); len(got) != 0 {
 		f.Errorf("the queues are %+v", got)
+	}
+}
+
+func oddQuestions(f *fixture) {
+	id := f.one(tenant("t"))
+	for _, odd := range []string{"\x00", "\xff", "'", "%"} {
+		for _, filter := range []jobs.Filter{{Queue: odd}, {Type: odd}, {Tenant: odd}, {State: jobs.State(odd)}} {
+			f.equal("the jobs of a filter that fits none", f.list(filter), []jobs.ID{})
+		}
+		_, err := f.Store.Checkpoints(f.ctx, id, odd, 10)
+		f.must(err)
+		f.wants(f.Store.Drain(f.ctx, odd, time.Minute), jobs.ErrNotFound)
+		f.wants(f.Store.Undrain(f.ctx, odd), jobs.ErrNotFound)
 	}
 }
 

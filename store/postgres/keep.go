@@ -16,6 +16,12 @@ var ageSQL string
 //go:embed sql/prune.sql
 var pruneSQL string
 
+//go:embed sql/prune_parts.sql
+var prunePartsSQL string
+
+//go:embed sql/prune_metrics.sql
+var pruneMetricsSQL string
+
 //go:embed sql/prune_workers.sql
 var pruneWorkersSQL string
 
@@ -31,18 +37,54 @@ func (s *Store) Age(ctx context.Context, every time.Duration, limit int) (int, e
 	return int(n), err
 }
 
+const (
+	// prunedRows is how many rows that hang on others one statement deletes,
+	// and prunedJobs how many jobs: what a statement has deleted the next one
+	// still finds in the indexes and passes by.
+	prunedRows = 5000
+	prunedJobs = 10
+)
+
 // Prune implements jobs.KeepStore.
 func (s *Store) Prune(ctx context.Context, keep jobs.Retention, limit int) (int, error) {
-	n, err := one(ctx, s, "prune jobs", pgx.RowTo[int], pruneSQL, pgx.NamedArgs{
+	pruned := 0
+	for pruned < limit {
+		most := min(prunedJobs, limit-pruned)
+		n, err := s.pruneJobs(ctx, keep, most)
+		pruned += n
+		if err != nil {
+			return pruned, err
+		}
+		if n < most {
+			break
+		}
+	}
+	if err := s.deleteAll(ctx, "prune metrics", pruneMetricsSQL, pgx.NamedArgs{"most": prunedRows}); err != nil {
+		return pruned, err
+	}
+	_, err := s.exec(ctx, "prune workers", pruneWorkersSQL, pgx.NamedArgs{"keep": keep.Failed.Microseconds(), "most": limit})
+	return pruned, err
+}
+
+func (s *Store) pruneJobs(ctx context.Context, keep jobs.Retention, most int) (int, error) {
+	args := pgx.NamedArgs{
 		"states": []string{string(jobs.Succeeded), string(jobs.Failed), string(jobs.Cancelled)},
 		"keeps":  []int64{keep.Succeeded.Microseconds(), keep.Failed.Microseconds(), keep.Cancelled.Microseconds()},
-		"most":   limit,
-	})
-	if err != nil {
+		"most":   most, "parts": prunedRows,
+	}
+	if err := s.deleteAll(ctx, "prune checkpoints", prunePartsSQL, args); err != nil {
 		return 0, err
 	}
-	_, err = s.exec(ctx, "prune workers", pruneWorkersSQL, pgx.NamedArgs{"keep": keep.Failed.Microseconds(), "most": limit})
-	return n, err
+	return one(ctx, s, "prune jobs", pgx.RowTo[int], pruneSQL, args)
+}
+
+// deleteAll runs a statement until it deletes fewer than prunedRows.
+func (s *Store) deleteAll(ctx context.Context, verb, text string, args pgx.NamedArgs) error {
+	for {
+		if n, err := s.exec(ctx, verb, text, args); err != nil || n < prunedRows {
+			return err
+		}
+	}
 }
 
 // BuryWorkers implements jobs.KeepStore.

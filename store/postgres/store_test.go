@@ -152,6 +152,7 @@ func TestWhatIsPostgresOwn(t *testing.T) {
 		{"nothing deadlocks", nothingDeadlocks},
 		{"enqueue tx is part of the callers transaction", enqueueTxIsPartOfTheCallersTransaction},
 		{"an election ends with its connection", anElectionEndsWithItsConnection},
+		{"a job of many checkpoints is pruned in steps", aJobOfManyCheckpointsIsPrunedInSteps},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.check(t, newFixture(t, c)) })
 	}
@@ -535,3 +536,21 @@ func anElectionEndsWithItsConnection(t *testing.T, f *fixture) {
 }
 
 func isUnavailable(err error) bool { return errors.Is(err, jobs.ErrUnavailable) }
+
+// A job of a bulk may have tens of thousands of checkpoints. One statement that
+// deletes those of many jobs would run into its time limit, each time anew.
+func aJobOfManyCheckpointsIsPrunedInSteps(t *testing.T, f *fixture) {
+	f.fill(t, 12)
+	f.sql(t, `INSERT INTO job_checkpoints SELECT id, lpad(i::text, 5, '0'), '1', 1, 'w', now()
+			FROM processing_jobs, generate_series(1, 1200) AS i`,
+		`CREATE FUNCTION too_many() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF (SELECT count(*) FROM gone) > 5000 THEN RAISE 'too many at once'; END IF; RETURN NULL; END $$`,
+		`CREATE TRIGGER too_many AFTER DELETE ON job_checkpoints REFERENCING OLD TABLE AS gone EXECUTE FUNCTION too_many()`)
+	if n, err := f.Prune(t.Context(), jobs.Retention{}, 200); err != nil || n != 12 {
+		t.Errorf("pruned %d of 12 (%v)", n, err)
+	}
+	var left int
+	if err := f.conn(t).QueryRow(t.Context(), "SELECT count(*) FROM job_checkpoints").Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d checkpoints are left (%v)", left, err)
+	}
+}

@@ -256,6 +256,7 @@ func pruneRules() []rule {
 		{"no more are deleted than asked for", pruneInSteps},
 		{"jobs that are not over are kept for ever", pruneKeepsOpen},
 		{"old metrics and workers are deleted", pruneWorkers},
+		{"all old metrics are deleted, however few jobs are", pruneAllMetrics},
 	}
 }
 
@@ -358,5 +359,17 @@ func pruneWorkers(f *fixture) {
 	f.must(err)
 	if len(list) != 1 || list[0].ID != worker {
 		f.Errorf("the workers are %+v", list)
+	}
+}
+
+func pruneAllMetrics(f *fixture) {
+	for range 25 {
+		f.must(f.Store.Record(f.ctx, worker, jobs.WorkerMetric{CPUPercent: 5}))
+		f.Shift(15 * time.Second)
+	}
+	f.Shift(25 * time.Hour)
+	f.prune(jobs.Retention{Failed: 48 * time.Hour}, 10)
+	if w := f.worker(worker); w.Latest != nil {
+		f.Errorf("a metric of yesterday is kept: %+v", w.Latest)
 	}
 }

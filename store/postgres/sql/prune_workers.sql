@@ -1,10 +1,6 @@
--- Deletes metrics older than a day, and workers that ended long ago, at most
--- @most of each.
-WITH metrics AS (
-    DELETE FROM worker_metrics WHERE ctid = ANY (array(
-        SELECT ctid FROM worker_metrics WHERE at < {now} - interval '1 day'
-        ORDER BY at LIMIT @most FOR UPDATE SKIP LOCKED))
-), gone AS (
+-- Deletes up to @most workers that ended long ago, and what is left of their
+-- metrics.
+WITH gone AS (
     DELETE FROM workers WHERE id IN (
         SELECT id FROM workers
         WHERE status = 'terminated' AND terminated_at <= {now} - @keep::bigint * interval '1 microsecond'

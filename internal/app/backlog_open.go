@@ -20,13 +20,20 @@ import (
 func storeOpener(cfg settings.Config, log *slog.Logger) func(context.Context) (jobs.Store, error) {
 	return func(ctx context.Context) (jobs.Store, error) {
 		if file := cfg.SQLiteFile(); file != "" {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				return nil, fmt.Errorf("make folder of jobs: %w", err)
+			if err := makeFolder(file); err != nil {
+				return nil, err
 			}
 			return asStore(sqlite.Open(ctx, file, log))
 		}
 		return asStore(postgres.Open(ctx, cfg.Database, log))
 	}
+}
+
+func makeFolder(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("make folder of jobs: %w", err)
+	}
+	return nil
 }
 
 // asStore keeps a pointer that is nil from becoming an interface that is not.
@@ -92,16 +99,16 @@ type Migration struct {
 }
 
 // Migrate brings the database of the settings to what this version needs.
-func Migrate(ctx context.Context, cfg settings.Config, log *slog.Logger) (Migration, error) {
-	if cfg.SQLiteFile() != "" {
-		// It is brought up to date by whoever opens it.
-		store, err := storeOpener(cfg, log)(ctx)
-		if err != nil {
-			return Migration{}, fmt.Errorf("migrate: %w", err)
+func Migrate(ctx context.Context, cfg settings.Config) (Migration, error) {
+	migrate := postgres.Migrate
+	place := cfg.Database
+	if file := cfg.SQLiteFile(); file != "" {
+		if err := makeFolder(file); err != nil {
+			return Migration{}, err
 		}
-		return Migration{}, store.Close()
+		migrate, place = sqlite.Migrate, file
 	}
-	from, to, err := postgres.Migrate(ctx, cfg.Database)
+	from, to, err := migrate(ctx, place)
 	if err != nil {
 		return Migration{}, fmt.Errorf("migrate: %w", err)
 	}

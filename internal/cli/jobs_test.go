@@ -44,7 +44,7 @@ func TestJobsAreListedShownCancelledAndTriedAgain(t *testing.T) {
 		{"a list is filtered", []string{"jobs", "list", "--queue", "own", "--tenant", "t", "--state", "queued", "--json"}, 0, []string{`"id": "` + first + `"`}, ""},
 		{"a page says how it goes on", []string{"jobs", "list", "--limit", "1"}, 0, []string{"more by --cursor " + second}, ""},
 		{"a limit has its range", []string{"jobs", "list", "--limit", "1000"}, 2, nil, "--limit: 1000 is not within 1 to 200"},
-		{"a state is one of five", []string{"jobs", "list", "--state", "odd"}, 2, nil, "--state"},
+		{"a state is one of five", []string{"jobs", "list", "--state", "odd"}, 2, nil, "must be one of queued, running"},
 		{"one job is told in full", []string{"jobs", "show", first}, 0, []string{"own, priority 2", "tenant", `{"sizes":"300x0"}`, "0 of at most 5"}, ""},
 		{"the number of a job is a number", []string{"jobs", "show", "x"}, 2, nil, "is not the id of a job"},
 		{"a job that is not there is told", []string{"jobs", "show", "99"}, 1, nil, "job 99: not found"},
@@ -157,8 +157,14 @@ func TestATokenIsPrintedOnceAndItsLineKept(t *testing.T) {
 
 func TestMigrateOfAFileMakesIt(t *testing.T) {
 	data := t.TempDir()
-	if code, _, stderr := command(t, "migrate", "--data", data); code != 0 || stderr != "" {
-		t.Fatalf("exit code %d, %s", code, stderr)
+	code, first, stderr := command(t, "migrate", "--data", data)
+	version, made := strings.CutPrefix(first, "the database went from version 0 to ")
+	if code != 0 || stderr != "" || !made {
+		t.Fatalf("exit code %d, %q, %s", code, first, stderr)
+	}
+	want := "the database has version " + strings.TrimSpace(version) + " already\n"
+	if code, again, stderr := command(t, "migrate", "--data", data); code != 0 || again != want {
+		t.Errorf("exit code %d, %q, want %q, %s", code, again, want, stderr)
 	}
 	if code, stdout, _ := command(t, "jobs", "list", "--data", data, "--json"); code != 0 || !strings.Contains(stdout, `"jobs": []`) {
 		t.Errorf("exit code %d, %s", code, stdout)

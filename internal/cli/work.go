@@ -45,7 +45,7 @@ func (c *migrateCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	report, err := app.Migrate(ctx, config, quietLog(config, s))
+	report, err := app.Migrate(ctx, config)
 	if err != nil {
 		return err
 	}

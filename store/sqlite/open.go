@@ -65,8 +65,12 @@ func (s *Store) open(ctx context.Context, log *slog.Logger) error {
 	if err := createFile(s.path); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.path, log); err != nil {
+	from, to, err := migrate(ctx, s.path)
+	if err != nil {
 		return err
+	}
+	if from != to {
+		log.Info("job store migrated", "from", from, "to", to)
 	}
 	texts, err := readStatements()
 	if err != nil {

@@ -39,7 +39,8 @@ func ownAllowed(flag *kong.Flag) string {
 	case flag.Target.Type() == reflect.TypeFor[time.Duration]():
 		return "a time such as 1h or 30m"
 	case flag.Enum != "":
-		return "one of " + strings.Join(strings.Split(flag.Enum, ","), ", ")
+		// An empty value is that of a flag which is not given.
+		return "one of " + strings.ReplaceAll(strings.TrimPrefix(flag.Enum, ","), ",", ", ")
 	case flag.Target.Kind() == reflect.Int:
 		return "a whole number"
 	}

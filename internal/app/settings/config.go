@@ -61,7 +61,7 @@ type Listening struct {
 
 // Storage says where the program keeps files of its own.
 type Storage struct {
-	Data string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own; up keeps its demo pictures here."`
+	Data string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own: the database of jobs, what they make and the token of up, its demo pictures, and what is kept on disk, each unless a setting says otherwise."`
 }
 
 // Spooling says where bytes lie while they are on their way.

@@ -18,7 +18,7 @@ type Durable struct {
 // Keeping says who may ask for jobs over HTTP, and what becomes of those that
 // are over.
 type Keeping struct {
-	APITokenFile         string        `name:"api-token-file" placeholder:"FILE" help:"File of tokens that the jobs API takes, one line each as the command token prints it; up also takes the one it keeps in data."`
+	APITokenFile         string        `name:"api-token-file" placeholder:"FILE" help:"File of tokens that the jobs API takes, one line each as the command token prints it; up also takes the one it keeps in the file api-token in data."`
 	APIToken             string        `name:"api-token" kong:"-" secret:"" help:"Token that the commands of jobs show a server which is named by --server."`
 	ReconcileInterval    time.Duration `name:"reconcile-interval" default:"10s" placeholder:"TIME" help:"Time between two repairs of the depths in Redis, made by one process of all."`
 	JobAgeing            time.Duration `name:"job-ageing" default:"0s" placeholder:"TIME" help:"Wait after which jobs of priority 4 to 10 move up by one, as far as 4; 0s never, so that a busy queue can keep the lowest waiting."`

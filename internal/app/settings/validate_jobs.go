@@ -26,7 +26,7 @@ func (k Keeping) check(f *faults) {
 	if k.APITokenFile != "" {
 		f.file("api-token-file", k.APITokenFile)
 	}
-	f.span("reconcile-interval", k.ReconcileInterval, time.Second, time.Hour)
+	f.span("reconcile-interval", k.ReconcileInterval, time.Second, 10*time.Minute)
 	if k.JobAgeing != 0 {
 		f.span("job-ageing", k.JobAgeing, time.Second, 30*24*time.Hour)
 	}

@@ -61,6 +61,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"blobs lie on no other service", func(c *settings.Config) { c.Blob = "gs://b" }, "blob: "},
 		{"a file of tokens must be there", func(c *settings.Config) { c.APITokenFile = "/none" }, "api-token-file: "},
 		{"depths are not repaired all the time", func(c *settings.Config) { c.ReconcileInterval = time.Millisecond }, "reconcile-interval: "},
+		{"nor hardly ever", func(c *settings.Config) { c.ReconcileInterval = 30 * time.Minute }, "reconcile-interval: "},
 		{"a level of ageing takes a while", func(c *settings.Config) { c.JobAgeing = time.Millisecond }, "job-ageing: "},
 		{"a job that succeeded is kept for a moment", func(c *settings.Config) { c.RetentionSucceeded = 0 }, "retention-succeeded: "},
 		{"a job that failed is kept for a moment", func(c *settings.Config) { c.RetentionFailed = 0 }, "retention-failed: "},

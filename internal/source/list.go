@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -53,20 +54,33 @@ func CheckPrefix(prefix string) error {
 
 func (f *folder) list(ctx context.Context, prefix, after string, limit int) ([]string, error) {
 	files, err := walk.Files(ctx, f.root, walk.Request{Prefix: prefix, After: after, Limit: limit})
-	var path *fs.PathError
 	switch {
 	case ctx.Err() != nil:
 		return nil, callerFault(ctx)
-	case errors.As(err, &path):
-		return nil, media.Wrap(media.CodeSourceFailed, path.Err, "The files below the prefix %q could not be listed.", shorten(prefix))
 	case err != nil:
-		return nil, media.Wrap(media.CodeSourceFailed, err, "The files below the prefix %q could not be listed.", shorten(prefix))
+		return nil, listFault(prefix, err)
 	}
 	keys := make([]string, len(files))
 	for i, file := range files {
 		keys[i] = file.Key
 	}
 	return keys, nil
+}
+
+// listFault words what kept files from being listed, as fileFault does for one.
+func listFault(prefix string, err error) error {
+	var at *fs.PathError
+	var system syscall.Errno
+	isPath, isSystem := errors.As(err, &at), errors.As(err, &system)
+	switch {
+	case isPath && errors.Is(err, fs.ErrPermission):
+		return media.Wrap(media.CodeSourceForbidden, system, "Files are below the prefix %q that this server may not read: %q.", shorten(prefix), shorten(at.Path))
+	case isPath && !isSystem:
+		return media.Errorf(media.CodeSourceForbidden, "The prefix %q leads out of the source root through a link.", shorten(prefix))
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
+		return media.Errorf(media.CodeSourceNotFound, "There is nothing below the prefix %q.", shorten(prefix))
+	}
+	return media.Wrap(media.CodeSourceFailed, system, "The files below the prefix %q could not be listed.", shorten(prefix))
 }
 
 // list asks for one page after the other until it has enough keys that can be

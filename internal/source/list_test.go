@@ -3,6 +3,8 @@ package source_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,5 +69,63 @@ func TestListGivesTheKeysOfTheRoot(t *testing.T) {
 	t.Run("without a root there is nothing to list", func(t *testing.T) {
 		_, err := newRouter(t, source.Config{Allow: []string{"s3://pictures/root"}, S3: storeConfig(endpoint)}).List(t.Context(), "", "", 10)
 		wantCode(t, err, media.CodeSourceForbidden)
+	})
+}
+
+// A list that is not whole must not look as if it were.
+func TestAListTellsWhatItMayNotRead(t *testing.T) {
+	folder, outside := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"open", "shut", "blind"} {
+		if err := os.Mkdir(filepath.Join(folder, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, dir, "a.jpg"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"out": outside, "loop": "loop", "self": ".", "away": "nowhere"} {
+		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newRouter(t, source.Config{Root: folder})
+	if diff := cmp.Diff([]string{"blind/a.jpg", "open/a.jpg", "shut/a.jpg"}, listAll(t, r, "", 10)); diff != "" {
+		t.Error("links to folders are followed:", diff)
+	}
+	if diff := cmp.Diff([]string(nil), listAll(t, r, "open/a.jpg/", 10)); diff != "" {
+		t.Error("below a file:", diff)
+	}
+	for dir, mode := range map[string]os.FileMode{"shut": 0, "blind": 0o644} {
+		if err := os.Chmod(filepath.Join(folder, dir), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asNobody(t)
+	for prefix, code := range map[string]media.Code{
+		"": media.CodeSourceForbidden, "shut/": media.CodeSourceForbidden, "blind/": media.CodeSourceForbidden,
+		"out/": media.CodeSourceForbidden, "loop/": media.CodeSourceNotFound,
+	} {
+		_, err := r.List(t.Context(), prefix, "", 10)
+		wantCode(t, err, code)
+	}
+	for _, prefix := range []string{"open/", "away/", "self/open/"} {
+		if _, err := r.List(t.Context(), prefix, "", 10); err != nil {
+			t.Errorf("%s: %v", prefix, err)
+		}
+	}
+}
+
+// asNobody takes from the goroutine of a test, for what it does with files, the
+// right to read what it may not, which root has.
+func asNobody(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	runtime.LockOSThread()
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0) // it has no error
+	t.Cleanup(func() {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 0, 0, 0)
+		runtime.UnlockOSThread()
 	})
 }

@@ -80,8 +80,16 @@ func (w *walker) visit(ctx context.Context, name string) error {
 	return nil // it went meanwhile, is no file, or leads out of the root
 }
 
-// isLost tells a disk that fails from a file that is not to be had.
-func isLost(err error) bool { return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EMFILE) }
+// isLost tells files that are not to be had from those that are kept from us:
+// leaving them out would be a list that is not whole and does not say so.
+func isLost(err error) bool {
+	for _, lost := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return false
+}
 
 // round is how many names are read at once, and kept beyond what is asked for.
 const round = 256

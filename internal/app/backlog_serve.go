@@ -153,8 +153,7 @@ func (b *backlog) addHooks() (err error) {
 	return err
 }
 
-// keptFor is how long an upload is kept: for as long as somebody could try its
-// job again.
+// keptFor is how long an upload is kept that no job names.
 func keptFor(c settings.Config) time.Duration { return max(c.RetentionFailed, c.RetentionSucceeded) }
 
 // sweepEvery is how often uploads are looked for that nobody needs any more.
@@ -166,7 +165,7 @@ func (b *backlog) sweep(ctx context.Context) {
 	again := time.NewTicker(sweepEvery)
 	defer again.Stop()
 	for {
-		n, err := kept.Sweep(ctx, time.Now().Add(-keptFor(b.cfg)))
+		n, err := kept.Sweep(ctx, time.Now().Add(-keptFor(b.cfg)), b.store)
 		if ctx.Err() == nil && (n > 0 || err != nil) {
 			b.log.Info("old uploads removed", "uploads", n, "error", err)
 		}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/media"
@@ -68,32 +67,11 @@ func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id s
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id = hex.EncodeToString(random[:]) + "-" + hex.EncodeToString(hash.Sum(nil)[:8])
-	if _, err := u.store.Put(ctx, uploadFolder+"/"+id, file, bytes, blob.PutOptions{IfNoneMatch: true}); err != nil {
+	// Nobody else has the id. A Put that is sent again, because its answer was
+	// lost, must not be refused for what it has stored itself.
+	if _, err := u.store.Put(ctx, uploadFolder+"/"+id, file, bytes, blob.PutOptions{}); err != nil {
 		return "", 0, fmt.Errorf("store upload: %w", err)
 	}
 	return id, bytes, nil
 }
 
-// Sweep removes uploads from before a moment, and tells how many.
-func (u *Uploads) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
-	after := ""
-	for {
-		page, err := u.store.List(ctx, uploadFolder, after, blob.MaxList)
-		if err != nil {
-			return removed, fmt.Errorf("sweep uploads: %w", err)
-		}
-		for _, info := range page {
-			if !info.ModTime.Before(before) {
-				continue
-			}
-			if err := u.store.Delete(ctx, info.Key); err != nil {
-				return removed, fmt.Errorf("sweep uploads: %w", err)
-			}
-			removed++
-		}
-		if len(page) < blob.MaxList {
-			return removed, nil
-		}
-		after = page[len(page)-1].Key
-	}
-}

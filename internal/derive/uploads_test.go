@@ -1,15 +1,21 @@
 package derive_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/derive"
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/jobs"
 )
 
 func TestUploadsAreInputsOfJobs(t *testing.T) {
@@ -34,7 +40,7 @@ func TestUploadsAreInputsOfJobs(t *testing.T) {
 			before time.Time
 			gone   bool
 		}{{time.Now().Add(-time.Hour), false}, {time.Now().Add(time.Hour), true}} {
-			if _, err := b.uploads.Sweep(t.Context(), c.before); err != nil {
+			if _, err := b.uploads.Sweep(t.Context(), c.before, jobRows{}); err != nil {
 				t.Fatal(err)
 			}
 			object, err := b.sources.Open(t.Context(), "upload:"+id)
@@ -49,6 +55,97 @@ func TestUploadsAreInputsOfJobs(t *testing.T) {
 			t.Errorf("of what the job made %v are left", keys)
 		}
 	})
+}
+
+// jobRows are the jobs there are, oldest first.
+type jobRows []jobs.Job
+
+func (rows jobRows) Jobs(_ context.Context, f jobs.Filter) (page []jobs.Job, err error) {
+	for _, job := range slices.Backward(rows) {
+		if job.State == f.State && (f.Before == 0 || job.ID < f.Before) && len(page) < f.Limit {
+			page = append(page, job)
+		}
+	}
+	return page, nil
+}
+
+// away is a database that does not answer.
+type away struct{}
+
+func (away) Jobs(context.Context, jobs.Filter) ([]jobs.Job, error) { return nil, jobs.ErrUnavailable }
+
+func TestWhatAJobNeedsIsNotSwept(t *testing.T) {
+	b := newBench(t, nil)
+	put := func() string {
+		id, _, err := b.uploads.Put(t.Context(), strings.NewReader("x"), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	var rows jobRows
+	needs := func(state jobs.State, input, params string) {
+		rows = append(rows, jobs.Job{ID: jobs.ID(len(rows) + 1), State: state, Spec: jobs.Spec{Input: input, Params: json.RawMessage(params)}})
+	}
+	kept := map[string]string{}
+	for what, state := range map[string]jobs.State{"waits": jobs.Queued, "runs": jobs.Running, "failed": jobs.Failed, "was cancelled": jobs.Cancelled} {
+		id := put()
+		kept[what] = id
+		needs(state, "upload:"+id, `{}`)
+	}
+	for what, params := range map[string]string{
+		"lists it":            `{"inputs":["a.jpg","upload:%s"]}`,
+		"has it as watermark": `{"watermark":"upload:%s"}`,
+		"spells it otherwise": `{"inputs":["\u0075pload\u003a%s"]}`,
+	} {
+		id := put()
+		kept[what] = id
+		needs(jobs.Queued, "", fmt.Sprintf(params, id))
+	}
+	for range 120 { // more than a page
+		needs(jobs.Queued, "a.jpg", `{}`)
+	}
+	done, unused := put(), put()
+	needs(jobs.Succeeded, "upload:"+done, `{}`)
+
+	later := time.Now().Add(time.Hour)
+	if n, err := b.uploads.Sweep(t.Context(), later, away{}); n != 0 || !errors.Is(err, jobs.ErrUnavailable) {
+		t.Errorf("without a database %d were removed, %v", n, err)
+	}
+	if n, err := b.uploads.Sweep(t.Context(), later, rows); err != nil || n != 2 {
+		t.Errorf("%d were removed, %v", n, err)
+	}
+	left := b.keys(t, "uploads")
+	for what, id := range kept {
+		if !slices.Contains(left, "uploads/"+id) {
+			t.Errorf("the upload of a job is gone that %s", what)
+		}
+	}
+	for _, id := range []string{done, unused} {
+		if slices.Contains(left, "uploads/"+id) {
+			t.Errorf("%s is still there", id)
+		}
+	}
+}
+
+// unheard is a blob store whose first answer is lost, so that its client asks again.
+type unheard struct{ blob.Store }
+
+func (u unheard) Put(ctx context.Context, key string, body io.ReadSeeker, size int64, o blob.PutOptions) (blob.Info, error) {
+	if _, err := u.Store.Put(ctx, key, body, size, o); err != nil {
+		return blob.Info{}, err
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return blob.Info{}, err
+	}
+	return u.Store.Put(ctx, key, body, size, o)
+}
+
+func TestAnUploadThatIsSentTwiceIsStored(t *testing.T) {
+	b := newBench(t, nil)
+	if _, _, err := derive.NewUploads(unheard{b.cfg.Blobs}).Put(t.Context(), strings.NewReader("x"), 10); err != nil {
+		t.Error(err)
+	}
 }
 
 func codeOf(err error) media.Code {

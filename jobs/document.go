@@ -57,3 +57,25 @@ func (j *Job) Document() Document {
 	}
 	return d
 }
+
+// QueueDocument is a queue as the API and the shell show it.
+type QueueDocument struct {
+	Queue   string `json:"queue"`
+	Depth   int64  `json:"depth"`
+	Delayed int64  `json:"delayed"`
+	Running int64  `json:"running"`
+	// More is true when counting stopped at a bound.
+	More              bool    `json:"more"`
+	OldestAge         float64 `json:"oldest_age_seconds"`
+	OldestInteractive float64 `json:"oldest_interactive_seconds"`
+	Priorities        []int64 `json:"priorities"` // depth by rank, 1 first
+}
+
+// Document shows q.
+func (q QueueStats) Document() QueueDocument {
+	return QueueDocument{
+		Queue: q.Queue, Depth: q.Depth, Delayed: q.Delayed, Running: q.Running, More: q.More,
+		OldestAge: q.OldestAge.Seconds(), OldestInteractive: q.OldestInteractive.Seconds(),
+		Priorities: q.Priorities[:],
+	}
+}

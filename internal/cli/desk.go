@@ -35,7 +35,7 @@ type questions interface {
 	Job(ctx context.Context, id jobs.ID) (jobsclient.Detail, error)
 	Jobs(ctx context.Context, q jobsclient.Question) (jobsclient.Page, error)
 	Follow(ctx context.Context, id jobs.ID, watch jobsclient.Watcher) (jobs.Document, error)
-	Queues(ctx context.Context) ([]jobsclient.Queue, error)
+	Queues(ctx context.Context) ([]jobs.QueueDocument, error)
 	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
 }
 

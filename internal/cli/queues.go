@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spillway-media/spillway/internal/jobsclient"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -30,12 +29,12 @@ func (c *queuesCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if c.JSON {
-		return writeJSON(s.Stdout, map[string][]jobsclient.Queue{"queues": append([]jobsclient.Queue{}, queues...)})
+		return writeJSON(s.Stdout, map[string][]jobs.QueueDocument{"queues": append([]jobs.QueueDocument{}, queues...)})
 	}
 	return showQueues(s.Stdout, queues)
 }
 
-func showQueues(w io.Writer, queues []jobsclient.Queue) error {
+func showQueues(w io.Writer, queues []jobs.QueueDocument) error {
 	if len(queues) == 0 {
 		_, err := fmt.Fprintln(w, "nothing waits and nothing runs")
 		return err

@@ -204,26 +204,6 @@ func (a *jobsAPI) listCheckpoints(x *exchange, variable string) error {
 	return a.writeJSON(x, http.StatusOK, answer)
 }
 
-// queueDocument is one queue. Ages are in seconds.
-type queueDocument struct {
-	Queue             string  `json:"queue"`
-	Depth             int64   `json:"depth"`
-	Delayed           int64   `json:"delayed"`
-	Running           int64   `json:"running"`
-	More              bool    `json:"more"`
-	OldestAge         float64 `json:"oldest_age_seconds"`
-	OldestInteractive float64 `json:"oldest_interactive_seconds"`
-	Priorities        []int64 `json:"priorities"`
-}
-
-func describeQueue(q jobs.QueueStats) queueDocument {
-	return queueDocument{
-		Queue: q.Queue, Depth: q.Depth, Delayed: q.Delayed, Running: q.Running, More: q.More,
-		OldestAge: q.OldestAge.Seconds(), OldestInteractive: q.OldestInteractive.Seconds(),
-		Priorities: q.Priorities[:],
-	}
-}
-
 func (a *jobsAPI) listQueues(x *exchange, _ string) error {
 	if _, err := readParameters(x.r); err != nil {
 		return err
@@ -234,9 +214,9 @@ func (a *jobsAPI) listQueues(x *exchange, _ string) error {
 	if err != nil {
 		return jobFault(err)
 	}
-	queues := make([]queueDocument, len(stats))
+	queues := make([]jobs.QueueDocument, len(stats))
 	for i, q := range stats {
-		queues[i] = describeQueue(q)
+		queues[i] = q.Document()
 	}
 	return a.writeJSON(x, http.StatusOK, map[string]any{"queues": queues})
 }

@@ -34,28 +34,6 @@ type Question struct {
 	Cursor              string
 }
 
-// Queue is one queue, counted now.
-type Queue struct {
-	Queue   string `json:"queue"`
-	Depth   int64  `json:"depth"`
-	Delayed int64  `json:"delayed"`
-	Running int64  `json:"running"`
-	// More is true when counting stopped at a bound.
-	More              bool    `json:"more"`
-	OldestAge         float64 `json:"oldest_age_seconds"`
-	OldestInteractive float64 `json:"oldest_interactive_seconds"`
-	Priorities        []int64 `json:"priorities"`
-}
-
-// shownQueue is a queue as everybody shows it.
-func shownQueue(q jobs.QueueStats) Queue {
-	return Queue{
-		Queue: q.Queue, Depth: q.Depth, Delayed: q.Delayed, Running: q.Running, More: q.More,
-		OldestAge: q.OldestAge.Seconds(), OldestInteractive: q.OldestInteractive.Seconds(),
-		Priorities: q.Priorities[:],
-	}
-}
-
 // Watcher is told of a job whenever it has changed.
 type Watcher func(jobs.Document)
 

@@ -32,7 +32,7 @@ type changing interface {
 type asking interface {
 	Job(ctx context.Context, id jobs.ID) (jobsclient.Detail, error)
 	Jobs(ctx context.Context, q jobsclient.Question) (jobsclient.Page, error)
-	Queues(ctx context.Context) ([]jobsclient.Queue, error)
+	Queues(ctx context.Context) ([]jobs.QueueDocument, error)
 	Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error)
 	Follow(ctx context.Context, id jobs.ID, watch jobsclient.Watcher) (jobs.Document, error)
 }

@@ -116,14 +116,14 @@ func (l *Local) Retry(ctx context.Context, id jobs.ID) (jobs.Document, error) {
 }
 
 // Queues counts.
-func (l *Local) Queues(ctx context.Context) ([]Queue, error) {
+func (l *Local) Queues(ctx context.Context) ([]jobs.QueueDocument, error) {
 	stats, err := l.store.Queues(ctx, mostCounted)
 	if err != nil {
 		return nil, fmt.Errorf("count queues: %w", err)
 	}
-	queues := make([]Queue, len(stats))
+	queues := make([]jobs.QueueDocument, len(stats))
 	for i, q := range stats {
-		queues[i] = shownQueue(q)
+		queues[i] = q.Document()
 	}
 	return queues, nil
 }

@@ -102,8 +102,8 @@ func (r *Remote) Retry(ctx context.Context, id jobs.ID) (jobs.Document, error) {
 }
 
 // Queues counts.
-func (r *Remote) Queues(ctx context.Context) ([]Queue, error) {
-	var answer struct{ Queues []Queue }
+func (r *Remote) Queues(ctx context.Context) ([]jobs.QueueDocument, error) {
+	var answer struct{ Queues []jobs.QueueDocument }
 	_, err := r.ask(ctx, http.MethodGet, "/v1/queues", nil, nil, &answer)
 	return answer.Queues, err
 }

@@ -129,6 +129,7 @@ func TestEnqueueRefuses(t *testing.T) {
 		{"a webhook that is no URL, without repeating it", "webhook", "http or https", image(func(s *jobs.Spec) { s.Webhook = "ftp://x/?key=hidden" })},
 		{"params that are a list", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`[1]`) })},
 		{"params that are null", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`null`) })},
+		{"params that are no UTF-8", "params", "UTF-8", image(func(s *jobs.Spec) { s.Params = json.RawMessage("{\"a\":\"\xff\"}") })},
 		{"params that are too long", "params", "1048576", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`) })},
 		{"a hundred attempts", "max_attempts", "100", image(func(s *jobs.Spec) { s.MaxAttempts = 100 })},
 		{"a negative delay", "delay_seconds", "-1", image(func(s *jobs.Spec) { s.Delay = -time.Second })},

@@ -108,6 +108,7 @@ func (d *delivery) move(to stage) {
 
 // Report implements Host.
 func (d *delivery) Report(p Progress) {
+	p.Note = clip(p.Note, maxNote)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.progress != nil && *d.progress == p {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+	"unicode/utf8"
 )
 
 // verdict is how a handler ended.
@@ -57,17 +59,40 @@ func (d *delivery) outcome(v verdict, cause error) Outcome {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o.Progress = d.progress
+	o.Progress, o.Reason = d.progress, clip(o.Reason, maxReason)
 	return o
 }
 
+// Limits of what a handler says, because it is in a row that every list of jobs
+// reads.
+const (
+	maxResult = 1 << 20
+	maxReason = 2000
+	maxNote   = 500
+)
+
 // checkResult keeps out what no store could keep.
 func checkResult(result json.RawMessage) error {
+	if len(result) > maxResult {
+		return &Failure{Code: CodeFailed, Reason: fmt.Sprintf("The handler's result has %d bytes; at most %d are kept.", len(result), maxResult)}
+	}
 	var object map[string]json.RawMessage
-	if result == nil || json.Unmarshal(result, &object) == nil && object != nil {
+	if result == nil || json.Unmarshal(result, &object) == nil && object != nil && utf8.Valid(result) {
 		return nil
 	}
-	return &Failure{Code: CodeFailed, Reason: "The handler's result is not a JSON object."}
+	return &Failure{Code: CodeFailed, Reason: "The handler's result is not a JSON object in UTF-8."}
+}
+
+// clip cuts a text that is too long, between two characters.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const more = "…"
+	for most -= len(more); most > 0 && !utf8.RuneStart(text[most]); {
+		most--
+	}
+	return text[:most] + more
 }
 
 func (o Outcome) tally(t *tally) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of one Spec.
@@ -159,6 +160,9 @@ func (s *Spec) checkParams() error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(s.Params, &object); err != nil || object == nil {
 		return wrong("params", "they are not a JSON object.")
+	}
+	if !utf8.Valid(s.Params) { // which the decoder puts up with, and a database does not
+		return wrong("params", "they are not UTF-8.")
 	}
 	return nil
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spillway-media/spillway/elastic"
 	"github.com/spillway-media/spillway/jobs"
@@ -453,6 +455,12 @@ func TestAnAttemptEnds(t *testing.T) {
 		{"with a result that is no object", func(context.Context, *jobs.Task) (json.RawMessage, error) {
 			return json.RawMessage(`[1`), nil
 		}, jobs.Queued, jobs.AttemptFailed, jobs.CodeFailed, 1},
+		{"with a result that is no UTF-8", func(context.Context, *jobs.Task) (json.RawMessage, error) {
+			return json.RawMessage("{\"a\":\"\xff\"}"), nil
+		}, jobs.Queued, jobs.AttemptFailed, jobs.CodeFailed, 1},
+		{"with a result that is too long", func(context.Context, *jobs.Task) (json.RawMessage, error) {
+			return json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`), nil
+		}, jobs.Queued, jobs.AttemptFailed, jobs.CodeFailed, 1},
 		{"with an error", func(context.Context, *jobs.Task) (json.RawMessage, error) {
 			return nil, errBroken
 		}, jobs.Queued, jobs.AttemptFailed, jobs.CodeFailed, 1},
@@ -492,4 +500,26 @@ func TestAnAttemptEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatAHandlerSaysIsCutToItsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		long := strings.Repeat("é", 100_000)
+		id := p.enqueue(jobs.Spec{Type: "work"})[0]
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Handlers["work"] = does(func(_ context.Context, task *jobs.Task) (json.RawMessage, error) {
+				task.Report(jobs.Progress{Done: 1, Note: long})
+				return nil, &jobs.Failure{Code: "x", Reason: long, Permanent: true}
+			})
+		})
+		pass(time.Second)
+		job := p.wants(id, jobs.Failed, "x")
+		for text, most := range map[string]int{job.Progress.Note: 500, job.Reason: 2000} {
+			if len(text) > most || len(text) < most-3 || !utf8.ValidString(text) || !strings.HasSuffix(text, "é…") {
+				t.Errorf("%d bytes are kept of a text of which at most %d should be", len(text), most)
+			}
+		}
+		w.end()
+	})
 }

@@ -53,7 +53,7 @@ func newClient() (*jobs.Client, *taker, *rings) {
 	bell := &rings{heard: map[string]int{}}
 	return jobs.NewClient(store, bell, jobs.NewKinds(
 		jobs.Kind{Type: "image.derive", Queue: "images", Priority: jobs.DefaultPriority},
-		jobs.Kind{Type: "bulk.derive", Queue: "bulk", Priority: jobs.BulkPriority, Checkpointable: true, Check: func(s *jobs.Spec) error {
+		jobs.Kind{Type: "bulk.derive", Queue: "bulk", Priority: jobs.BulkPriority, WorkLimit: 24 * time.Hour, Checkpointable: true, Check: func(s *jobs.Spec) error {
 			if s.Input == "" {
 				return &jobs.SpecError{Field: "input", Detail: "it is empty."}
 			}
@@ -71,7 +71,7 @@ func TestEnqueueFillsInDefaults(t *testing.T) {
 	if image.Queue != "images" || image.Priority != 5 || image.MaxAttempts != 5 || image.WorkLimit != time.Hour || string(image.Params) != "{}" || image.EstimatedSeconds != 1 || image.Checkpointable {
 		t.Errorf("image.derive became %+v", image)
 	}
-	if bulk.Queue != "bulk" || bulk.Priority != 8 || !bulk.Checkpointable {
+	if bulk.Queue != "bulk" || bulk.Priority != 8 || !bulk.Checkpointable || bulk.WorkLimit != 24*time.Hour {
 		t.Errorf("bulk.derive became %+v", bulk)
 	}
 	if want := map[string]int{"images": 1, "bulk": 1}; !maps.Equal(bell.heard, want) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Kind is what is known of a job type where it is asked for; the Handler, which
@@ -13,6 +14,8 @@ import (
 type Kind struct {
 	Type, Queue string
 	Priority    int
+	// WorkLimit is that of jobs that name none; 0 is an hour.
+	WorkLimit time.Duration
 	// Checkpointable types go on where a lost attempt stopped.
 	Checkpointable bool
 	// Check refuses, with a *SpecError, an input or params that no handler

@@ -51,7 +51,7 @@ func (k Kinds) complete(s *Spec) error {
 		s.MaxAttempts = defaultAttempts
 	}
 	if s.WorkLimit == 0 {
-		s.WorkLimit = defaultWork
+		s.WorkLimit = or(kind.WorkLimit, defaultWork)
 	}
 	if len(bytes.TrimSpace(s.Params)) == 0 {
 		s.Params = json.RawMessage(`{}`)

@@ -3,6 +3,7 @@ package derive
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/media"
@@ -16,11 +17,16 @@ const (
 	TypeBulk  = "bulk.derive"
 )
 
+// bulkLimit is the time of one attempt at thousands of pictures, each of which
+// has limits of its own. An attempt that ends at it has failed, however far it got.
+const bulkLimit = 24 * time.Hour
+
 // Kinds are the types of this package as they are asked for.
 func Kinds(limits media.Limits) jobs.Kinds {
 	return jobs.NewKinds(
 		jobs.Kind{Type: TypeImage, Queue: "images", Priority: jobs.DefaultPriority, Check: func(s *jobs.Spec) error { return checkImage(s, limits) }},
-		jobs.Kind{Type: TypeBulk, Queue: "bulk", Priority: jobs.BulkPriority, Checkpointable: true, Check: func(s *jobs.Spec) error { return checkBulk(s, limits) }},
+		jobs.Kind{Type: TypeBulk, Queue: "bulk", Priority: jobs.BulkPriority, WorkLimit: bulkLimit, Checkpointable: true,
+			Check: func(s *jobs.Spec) error { return checkBulk(s, limits) }},
 	)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,10 +148,10 @@ func TestKindsSayWhereJobsGo(t *testing.T) {
 	kinds := derive.Kinds(media.DefaultLimits())
 	for name, want := range map[string]jobs.Kind{
 		derive.TypeImage: {Type: derive.TypeImage, Queue: "images", Priority: 5},
-		derive.TypeBulk:  {Type: derive.TypeBulk, Queue: "bulk", Priority: 8, Checkpointable: true},
+		derive.TypeBulk:  {Type: derive.TypeBulk, Queue: "bulk", Priority: 8, Checkpointable: true, WorkLimit: 24 * time.Hour},
 	} {
 		got := kinds[name]
-		if got.Queue != want.Queue || got.Priority != want.Priority || got.Checkpointable != want.Checkpointable || got.Type != name {
+		if got.Queue != want.Queue || got.Priority != want.Priority || got.Checkpointable != want.Checkpointable || got.Type != name || got.WorkLimit != want.WorkLimit {
 			t.Errorf("%s is %+v", name, got)
 		}
 	}

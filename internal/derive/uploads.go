@@ -74,4 +74,3 @@ func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id s
 	}
 	return id, bytes, nil
 }
-

@@ -157,12 +157,12 @@ func TestEnqueueRefuses(t *testing.T) {
 
 func TestOneBadSpecRefusesTheBatchAndAllFaultsAreTold(t *testing.T) {
 	client, store, _ := newClient()
-	_, err := client.Enqueue(t.Context(), jobs.Spec{Type: "image.derive"}, jobs.Spec{Type: "image.derive", Priority: 12, MaxAttempts: 99}, jobs.Spec{Type: "bulk.derive"})
+	_, err := client.Enqueue(t.Context(), jobs.Spec{Type: "image.derive"}, jobs.Spec{Type: "image.derive", Priority: 12, MaxAttempts: 99}, jobs.Spec{Type: "bulk.derive", Priority: 11})
 	var fields []string
 	for _, fault := range jobs.SpecErrors(err) {
 		fields = append(fields, fault.Field)
 	}
-	if got := strings.Join(fields, " "); got != "jobs[1].priority jobs[1].max_attempts jobs[2].input" || len(store.specs) != 0 {
+	if got := strings.Join(fields, " "); got != "jobs[1].priority jobs[1].max_attempts jobs[2].priority jobs[2].input" || len(store.specs) != 0 {
 		t.Errorf("faults of %q, stored %d", got, len(store.specs))
 	}
 	for _, n := range []int{0, jobs.MaxBatch + 1} {

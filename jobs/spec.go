@@ -57,13 +57,13 @@ func (k Kinds) complete(s *Spec) error {
 		s.Params = json.RawMessage(`{}`)
 	}
 	s.Checkpointable = s.Checkpointable || kind.Checkpointable
-	if err := s.check(); err != nil {
-		return err
+	err := s.check()
+	// Faults are told all at once, but a type can only read params that are an object.
+	if kind.Check != nil && s.checkParams() == nil {
+		err = errors.Join(err, kind.Check(s))
 	}
-	if kind.Check != nil {
-		if err := kind.Check(s); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if s.EstimatedSeconds == 0 {
 		s.EstimatedSeconds = 1

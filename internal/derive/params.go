@@ -155,7 +155,8 @@ func specErrors(faults []error) error {
 	for i, fault := range faults {
 		errs[i] = wrong("params", "they cannot be read.")
 		if coded, ok := errors.AsType[*media.Error](fault); ok {
-			errs[i] = &jobs.SpecError{Field: "params." + coded.Param, Detail: coded.Detail}
+			// The parser puts the name first, as the field does here.
+			errs[i] = &jobs.SpecError{Field: "params." + coded.Param, Detail: strings.TrimPrefix(coded.Detail, coded.Param+": ")}
 		}
 	}
 	return errors.Join(errs...)

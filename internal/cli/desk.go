@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,41 @@ func (w *where) config() (settings.Config, error) {
 	return config, w.locate(config.Validate())
 }
 
+// outputs says where the keys of a result lead to; empty where that cannot be
+// told from here, because the worker of a database may keep them elsewhere.
+func (w *where) outputs() string {
+	if w.Server != "" {
+		return "to be had with a token at " + strings.TrimRight(w.Server, "/") + "/v1/outputs/KEY"
+	}
+	config := w.loaded.Config()
+	config.Storage, config.Durable = w.Storage, w.Durable
+	if w.Durable.Blob == "" && w.Durable.Database != "" {
+		return ""
+	}
+	return "they lie in " + config.Blobs()
+}
+
+// warnAlone tells when nobody is there to do a job: it may be in the database
+// of another folder than the one that is worked on. That the job is safe has
+// been told, so a question that fails is no fault.
+func (w *where) warnAlone(ctx context.Context, s *session, d desk, job jobs.Document) error {
+	if job.State != jobs.Queued {
+		return nil
+	}
+	workers, err := d.Workers(ctx, false)
+	if err != nil || slices.ContainsFunc(workers, func(row jobs.WorkerRow) bool {
+		return row.Status == jobs.WorkerActive && !row.Stale && slices.Contains(row.Queues, job.Queue)
+	}) {
+		return nil
+	}
+	of := ""
+	if config, err := w.config(); err == nil && w.Server == "" && config.SQLiteFile() != "" {
+		of = fmt.Sprintf(" of %q", config.SQLiteFile())
+	}
+	_, err = fmt.Fprintf(s.Stderr, "spillway: no worker%s serves the queue %s now; the job waits until one does, such as spillway up or spillway work\n", of, shown(job.Queue))
+	return err
+}
+
 // token is what is shown to a server; empty when none is given.
 func (w *where) token() (string, error) {
 	if w.TokenFile == "" {
@@ -107,7 +143,11 @@ func (w *where) token() (string, error) {
 	}
 	content, err := os.ReadFile(w.TokenFile)
 	if err != nil {
-		return "", usagef("--token-file: %q cannot be read", w.TokenFile)
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err // the path is told already
+		}
+		return "", usagef("--token-file: %q cannot be read: %w", w.TokenFile, err)
 	}
 	token := firstLine(string(content))
 	if token == "" || strings.ContainsAny(token, " \t") {

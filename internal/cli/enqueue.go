@@ -71,10 +71,13 @@ func (c *enqueueCommand) Run(ctx context.Context, s *session) error {
 	} else if !c.Watch || !terminal(s.Stderr) {
 		_, err = fmt.Fprintln(s.Stdout, enteredText(entered))
 	}
+	if err == nil && !c.JSON {
+		err = c.warnAlone(ctx, s, d, entered.Document)
+	}
 	if err != nil || !waits {
 		return err
 	}
-	return follow(ctx, s, d, entered.ID, following{bar: c.Watch, json: c.JSON})
+	return follow(ctx, s, d, entered.ID, following{bar: c.Watch, json: c.JSON, outputs: c.outputs()})
 }
 
 func enteredText(e jobsclient.Entered) string {

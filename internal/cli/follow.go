@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,8 @@ import (
 type following struct {
 	bar  bool // its progress, on the side of the faults
 	json bool // its end as a line of JSON
+	// outputs says where what it made is; empty where nobody knows.
+	outputs string
 }
 
 // follow waits for a job's end, shows it, and fails when it did not succeed.
@@ -36,7 +39,7 @@ func follow(ctx context.Context, s *session, d desk, id jobs.ID, how following) 
 	if how.json {
 		err = writeLine(s.Stdout, job)
 	} else {
-		err = writeEnd(s.Stdout, job)
+		err = writeEnd(s.Stdout, job, how.outputs)
 	}
 	if err == nil && job.State != jobs.Succeeded {
 		return endedError{job.State}
@@ -141,8 +144,8 @@ func progressText(job jobs.Document) string {
 	return text
 }
 
-// writeEnd tells how a job ended, and what it made.
-func writeEnd(w io.Writer, job jobs.Document) error {
+// writeEnd tells how a job ended, what it made, and where that is.
+func writeEnd(w io.Writer, job jobs.Document, outputs string) error {
 	line := fmt.Sprintf("job %s %s", job.ID, job.State)
 	if !job.StartedAt.IsZero() && !job.FinishedAt.IsZero() {
 		line += fmt.Sprintf(" after %.1fs", job.FinishedAt.Sub(job.StartedAt).Seconds())
@@ -153,7 +156,11 @@ func writeEnd(w io.Writer, job jobs.Document) error {
 			line += " (" + shown(job.Code) + ")"
 		}
 	}
-	_, err := fmt.Fprintln(w, line+resultText(job.Result))
+	line += resultText(job.Result)
+	if outputs != "" && bytes.Contains(job.Result, []byte(`"key":`)) {
+		line += "\n  " + outputs
+	}
+	_, err := fmt.Fprintln(w, line)
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-media/spillway/internal/app/settings"
 )
 
-const description = `Resizes, re-encodes and serves pictures.
+const description = `Resizes, re-encodes and serves pictures, by URL and as durable jobs.
 
 Flags below a heading of their own, other than Picture, are settings: --source-root is also SPILLWAY_SOURCE_ROOT in the environment and source-root in spillway.toml. A flag wins over the environment, the environment over the file.`
 

@@ -13,7 +13,7 @@ import (
 
 // jobsCommand groups what can be done with jobs that are there.
 type jobsCommand struct {
-	List   jobsList   `cmd:"" help:"List jobs, newest first."`
+	List   jobsList   `cmd:"" default:"withargs" help:"List jobs, newest first; this is what jobs does when it is told nothing else."`
 	Show   jobsShow   `cmd:"" help:"Tell all about one job: what was asked for, how far it is, what it made, and each attempt."`
 	Watch  jobsWatch  `cmd:"" help:"Show the progress of a job until it is over; the exit code is that of enqueue --wait."`
 	Cancel jobsCancel `cmd:"" help:"Cancel jobs: one that waits is over at once, one that runs is told to stop."`
@@ -111,11 +111,11 @@ func (c *jobsShow) Run(ctx context.Context, s *session) error {
 	if c.JSON {
 		return writeJSON(s.Stdout, detail)
 	}
-	return showJob(s.Stdout, detail)
+	return showJob(s.Stdout, detail, c.outputs())
 }
 
-func showJob(w io.Writer, d jobsclient.Detail) error {
-	if err := writeEnd(w, d.Document); err != nil {
+func showJob(w io.Writer, d jobsclient.Detail, outputs string) error {
+	if err := writeEnd(w, d.Document, outputs); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -141,10 +141,17 @@ func showJob(w io.Writer, d jobsclient.Detail) error {
 	row("unique key", d.UniqueKey)
 	row("webhook", d.WebhookHost)
 	for _, a := range d.History {
-		_, _ = fmt.Fprintf(table, "attempt %d\t%s by %s, %s to %s %s\n", a.Number, a.Status, shown(a.WorkerID),
-			timeText(a.StartedAt), orDash(timeText(a.FinishedAt)), shown(a.Reason))
+		_, _ = fmt.Fprintf(table, "attempt %d\t%s by %s, %s to %s%s\n", a.Number, a.Status, shown(a.WorkerID),
+			timeText(a.StartedAt), orDash(timeText(a.FinishedAt)), reasonText(a.Reason))
 	}
 	return table.Flush()
+}
+
+func reasonText(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + shown(reason)
 }
 
 func timeText(t time.Time) string {
@@ -168,7 +175,7 @@ func (c *jobsWatch) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer end()
-	return follow(ctx, s, d, jobs.ID(c.ID), following{bar: true, json: c.JSON})
+	return follow(ctx, s, d, jobs.ID(c.ID), following{bar: true, json: c.JSON, outputs: c.outputs()})
 }
 
 // jobsCancel cancels.

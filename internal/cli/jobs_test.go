@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/cli"
 	"github.com/spillway-media/spillway/internal/jobsclient"
+	"github.com/spillway-media/spillway/jobs"
+	"github.com/spillway-media/spillway/store/sqlite"
 )
 
 // enqueueIn puts a job into the database of a data folder and gives its number.
@@ -42,7 +46,7 @@ func TestJobsAreListedShownCancelledAndTriedAgain(t *testing.T) {
 	}{
 		{"a list has both", []string{"jobs", "list"}, 0, []string{first + "  ", second + "  ", "image.derive", "queued"}, ""},
 		{"a list is filtered", []string{"jobs", "list", "--queue", "own", "--tenant", "t", "--state", "queued", "--json"}, 0, []string{`"id": "` + first + `"`}, ""},
-		{"a page says how it goes on", []string{"jobs", "list", "--limit", "1"}, 0, []string{"more by --cursor " + second}, ""},
+		{"a page says how it goes on", []string{"jobs", "--limit", "1"}, 0, []string{"more by --cursor " + second}, ""},
 		{"a limit has its range", []string{"jobs", "list", "--limit", "1000"}, 2, nil, "--limit: 1000 is not within 1 to 200"},
 		{"a state is one of five", []string{"jobs", "list", "--state", "odd"}, 2, nil, "must be one of queued, running"},
 		{"one job is told in full", []string{"jobs", "show", first}, 0, []string{"own, priority 2", "tenant", `{"sizes":"300x0"}`, "0 of at most 5"}, ""},
@@ -78,6 +82,75 @@ func TestJobsAreListedShownCancelledAndTriedAgain(t *testing.T) {
 	}
 }
 
+// workOn is a worker of the queue images that does one job of a data folder.
+func workOn(t *testing.T, data string) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(data, "jobs.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	row := jobs.WorkerRow{ID: "w", Hostname: "h", Provider: "vps", Market: jobs.VPS, Queues: []string{"images"}, Slots: 1, Status: jobs.WorkerActive}
+	if err := store.Register(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := store.Claim(t.Context(), jobs.Claim{WorkerID: "w", Queues: row.Queues, N: 1, Lease: time.Minute, Market: jobs.VPS, Alone: true})
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("took %v, %v", taken, err)
+	}
+	made := jobs.Outcome{State: jobs.Succeeded, Attempt: jobs.AttemptSucceeded, Result: json.RawMessage(`{"outputs":[{"key":"jobs/1/a.webp"}]}`)}
+	if err := store.Finish(t.Context(), jobs.Lease{ID: taken[0].ID, Token: taken[0].Token}, made); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhoAsksForAJobLearnsWhetherAnybodyIsThereToDoIt(t *testing.T) {
+	data := t.TempDir()
+	ask := func(args ...string) string {
+		args = append([]string{"enqueue", "image.derive", "--input", "a.jpg", "--data", data}, args...)
+		code, _, stderr := command(t, args...)
+		if code != 0 {
+			t.Errorf("exit code %d, %s", code, stderr)
+		}
+		return stderr
+	}
+	if told := ask(); !strings.Contains(told, "jobs.db") || !strings.Contains(told, "serves the queue images now") {
+		t.Errorf("without a worker told %q", told)
+	}
+	workOn(t, data)
+	if told := ask(); told != "" {
+		t.Errorf("with a worker told %q", told)
+	}
+	if told := ask("--queue", "own"); !strings.Contains(told, "serves the queue own now") {
+		t.Errorf("with a worker of other queues told %q", told)
+	}
+}
+
+func TestWhereOutputsLieIsTold(t *testing.T) {
+	data := t.TempDir()
+	id := enqueueIn(t, data)
+	workOn(t, data)
+	database := "sqlite://" + filepath.Join(data, "jobs.db")
+	tests := []struct {
+		name, want string
+		args       []string
+	}{
+		{"in the folder of data", "they lie in " + filepath.Join(data, "blobs") + "\n", []string{"--data", data}},
+		{"in a bucket", "they lie in s3://b/p\n", []string{"--data", data, "--blob", "s3://b/p"}},
+		{"and not where it would be a guess", "jobs/1/a.webp", []string{"--database", database}},
+	}
+	for _, test := range tests {
+		for _, verb := range []string{"show", "watch"} {
+			t.Run(verb+" "+test.name, func(t *testing.T) {
+				code, stdout, stderr := command(t, append([]string{"jobs", verb, id}, test.args...)...)
+				if code != 0 || !strings.Contains(stdout, test.want) || strings.Contains(stdout, "they lie in") != strings.Contains(test.want, "they lie in") {
+					t.Errorf("exit code %d, %q, want %q; %s", code, stdout, test.want, stderr)
+				}
+			})
+		}
+	}
+}
+
 func TestAFolderWithoutJobsIsNoEmptyList(t *testing.T) {
 	data := t.TempDir()
 	for _, args := range [][]string{{"jobs", "list"}, {"jobs", "cancel", "1"}, {"queues"}, {"workers"}} {
@@ -106,6 +179,7 @@ func TestWhereJobsAreAskedFor(t *testing.T) {
 	}{
 		{"a server has an address", []string{"--server", "nowhere"}, 2, "--server: it is no address"},
 		{"a server that is away has an exit code", []string{"--server", "http://127.0.0.1:1"}, 5, "127.0.0.1:1 does not answer"},
+		{"and it is said what to look at", []string{"--server", "http://127.0.0.1:1"}, 5, "does the server run, and is this its port?"},
 		{"a token is for a server", []string{"--token-file", empty}, 2, "give --server, too"},
 		{"a file of no token is told", []string{"--server", "http://127.0.0.1:1", "--token-file", empty}, 2, "is no token"},
 		{"a file that is not there is told", []string{"--server", "http://127.0.0.1:1", "--token-file", empty + "?"}, 2, "cannot be read"},

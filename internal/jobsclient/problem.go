@@ -89,7 +89,7 @@ func readProblem(response *http.Response, shown bool) error {
 	case p.Status == http.StatusUnauthorized && !shown:
 		p.hint = "give a token by --token-file or SPILLWAY_API_TOKEN; up keeps one in the file api-token of its data folder"
 	case p.Status == http.StatusUnauthorized:
-		p.hint = "the server does not know the token that was shown"
+		p.hint = "up knows the one in the file api-token of its data folder; serve reads its api-token-file when it starts"
 	case p.Status == http.StatusNotFound && media != "application/problem+json", p.Status == http.StatusMethodNotAllowed:
 		p.hint = "is it a Spillway server that has jobs? serve has them when database is set"
 	case p.Status/100 == 3:

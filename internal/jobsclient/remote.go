@@ -190,5 +190,19 @@ func (r *Remote) away(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("%s does not answer: %w", r.base.Host, errors.Join(jobs.ErrUnavailable, err))
+	return &awayError{r.base.Host, err}
 }
+
+// awayError is a server that does not answer at all.
+type awayError struct {
+	host  string
+	cause error
+}
+
+// Error says what to look at.
+func (a *awayError) Error() string {
+	return fmt.Sprintf("%s does not answer; does the server run, and is this its port? %v", a.host, a.cause)
+}
+
+// Unwrap makes it the same to callers as a database that is away.
+func (a *awayError) Unwrap() []error { return []error{jobs.ErrUnavailable, a.cause} }

@@ -28,7 +28,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		name, token, want string
 	}{
 		{"without a token", "", "SPILLWAY_API_TOKEN"},
-		{"with a wrong one", "spillway_wrong", "does not know the token"},
+		{"with a wrong one", "spillway_wrong", "serve reads its api-token-file when it starts"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

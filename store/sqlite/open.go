@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -87,8 +88,13 @@ func (s *Store) open(ctx context.Context, log *slog.Logger) error {
 // createFile makes the file so that only its owner reads it: rows hold leases
 // and the addresses of webhooks. SQLite gives its other files the same rights.
 // The folder is synced, so that a power loss does not take the file as a whole.
+// A file that is there is not even opened, because closing it would free the locks
+// that SQLite has on it in this process, and with them what others may delete.
 func createFile(path string) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,4 +167,32 @@ func plan(t *testing.T, db *sql.DB, name, text string) (steps []string) {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+func TestNothingIsAcknowledgedThatGoesToAFileWithoutAName(t *testing.T) {
+	for _, removed := range []string{"", "-wal"} {
+		t.Run("jobs.db"+removed, func(t *testing.T) {
+			path := file(t)
+			s, err := sqlite.Open(t.Context(), path, discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close() // which has reasons to complain
+			if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(path + removed); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); !errors.Is(err, jobs.ErrUnavailable) {
+				t.Errorf("a removed file: %v", err)
+			}
+			if err := os.WriteFile(path+removed, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); !errors.Is(err, jobs.ErrUnavailable) {
+				t.Errorf("a replaced file: %v", err)
+			}
+		})
+	}
 }

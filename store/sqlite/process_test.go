@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-media/spillway/jobs"
 	"github.com/spillway-media/spillway/store/sqlite"
 	"github.com/spillway-media/spillway/store/storetest"
+	"golang.org/x/sys/unix"
 )
 
 // The test binary is also the other process of these tests: a worker that is
@@ -41,6 +42,9 @@ func TestMain(m *testing.M) {
 // works until it is killed or has nothing to do any more.
 func child(role string) error {
 	ctx := context.Background()
+	if role == "look" {
+		return look(os.Getenv(childPath))
+	}
 	s, err := sqlite.Open(ctx, os.Getenv(childPath), discard())
 	if err != nil {
 		return err
@@ -76,6 +80,22 @@ func child(role string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, s.Close())...)
+}
+
+// look fails unless another process has SQLite's shared lock on the file. Whoever
+// gets the opposite lock when it closes the file takes itself for the last, and
+// removes the log. (The numbers are those of SQLite's file format.)
+func look(path string) error {
+	db, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: 0x40000002, Len: 510}
+	err = unix.FcntlFlock(db.Fd(), unix.F_GETLK, &lock)
+	if err == nil && lock.Type == unix.F_UNLCK {
+		err = errors.New("nobody has the file locked")
+	}
+	return errors.Join(err, db.Close())
 }
 
 const (
@@ -207,5 +227,24 @@ func TestWhatWasAcknowledgedIsThereAfterAKill(t *testing.T) {
 	var sound string
 	if err := other(t, path).QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
 		t.Errorf("the file is %q (%v)", sound, err)
+	}
+}
+
+func TestAFileThatIsOpenedTwiceInOneProcessStaysLocked(t *testing.T) {
+	path := file(t)
+	s := open(t, path)
+	second, err := sqlite.Open(t.Context(), path, discard())
+	if err == nil {
+		err = second.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); err != nil {
+		t.Fatal(err)
+	}
+	cmd, _ := start(t, "look", path, "")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("look from another process: %v", err)
 	}
 }

@@ -53,6 +53,7 @@ type writer struct {
 	// Owned by run.
 	db         *sql.DB
 	conn       *sql.Conn
+	files      places
 	statements *statements
 	turn       *fileLock
 	unmoved    int    // weight of what was written since the log was looked at
@@ -74,7 +75,7 @@ func openWriter(ctx context.Context, path string, texts map[string]string, offse
 	}
 	w := &writer{
 		ops: make(chan *operation), closing: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{}),
-		offset: offset, db: db, turn: turn,
+		offset: offset, db: db, turn: turn, files: places{path: path},
 	}
 	// Another process may be recovering the log of one that was killed.
 	err = retry(ctx, func() (bool, error) {
@@ -237,6 +238,9 @@ func without(batch []*operation, gone *operation) []*operation {
 
 // perform runs the operations. failed is the one whose error undoes them all.
 func (w *writer) perform(ctx context.Context, batch []*operation) (failed *operation, err error) {
+	if err := w.files.stay(); err != nil {
+		return nil, err
+	}
 	t := &tx{statements: w.statements}
 	if t.now, err = clock(ctx, w.statements, w.offset); err != nil {
 		return nil, err

@@ -130,10 +130,15 @@ func TestEnqueueRefuses(t *testing.T) {
 		{"params that are a list", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`[1]`) })},
 		{"params that are null", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`null`) })},
 		{"params that are no UTF-8", "params", "UTF-8", image(func(s *jobs.Spec) { s.Params = json.RawMessage("{\"a\":\"\xff\"}") })},
+		{"params in which a name stands twice", "params", "sizes", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`{"sizes":"1x0","format":"webp","si\u007aes":"2x0"}`) })},
 		{"params that are too long", "params", "1048576", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`) })},
 		{"a hundred attempts", "max_attempts", "100", image(func(s *jobs.Spec) { s.MaxAttempts = 100 })},
+		{"a delay of thousands of years, in plain numbers", "delay_seconds", "100000000 is not within 0 to 31622400", image(func(s *jobs.Spec) { s.Delay = 1e8 * time.Second })},
 		{"a negative delay", "delay_seconds", "-1", image(func(s *jobs.Spec) { s.Delay = -time.Second })},
 		{"a delay and a time", "run_at", "delay_seconds", image(func(s *jobs.Spec) { s.Delay, s.RunAt = time.Second, time.Now() })},
+		{"a time that no answer could tell in UTC", "run_at", "10000", image(func(s *jobs.Spec) {
+			s.RunAt = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -12*60*60))
+		})},
 		{"a time no database holds", "run_at", "9999", image(func(s *jobs.Spec) { s.RunAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })},
 		{"a work limit of a millisecond", "work_limit_seconds", "0.001", image(func(s *jobs.Spec) { s.WorkLimit = time.Millisecond })},
 		{"a wait limit of a year", "wait_limit_seconds", "neither 0", image(func(s *jobs.Spec) { s.WaitLimit = 365 * 24 * time.Hour })},

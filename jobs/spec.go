@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -136,19 +137,20 @@ func (s *Spec) checkNumbers() error {
 func (s *Spec) checkTimes() error {
 	var errs []error
 	if s.Delay < 0 || s.Delay > maxDelay {
-		errs = append(errs, wrong("delay_seconds", "%v is not within 0 to %v.", s.Delay.Seconds(), maxDelay.Seconds()))
+		errs = append(errs, wrong("delay_seconds", "%s is not within 0 to %s.", inSeconds(s.Delay), inSeconds(maxDelay)))
 	}
 	if s.Delay != 0 && !s.RunAt.IsZero() {
 		errs = append(errs, wrong("run_at", "it cannot be given together with delay_seconds."))
 	}
-	if s.RunAt.Year() > 9999 {
-		errs = append(errs, wrong("run_at", "the year %d is beyond 9999.", s.RunAt.Year()))
+	// What is told of a job is told in UTC, where its year may be another.
+	if year := s.RunAt.UTC().Year(); year > 9999 {
+		errs = append(errs, wrong("run_at", "the year %d is beyond 9999.", year))
 	}
 	if s.WorkLimit < minLimit || s.WorkLimit > maxWork {
-		errs = append(errs, wrong("work_limit_seconds", "%v is not within %v to %v.", s.WorkLimit.Seconds(), minLimit.Seconds(), maxWork.Seconds()))
+		errs = append(errs, wrong("work_limit_seconds", "%s is not within %s to %s.", inSeconds(s.WorkLimit), inSeconds(minLimit), inSeconds(maxWork)))
 	}
 	if s.WaitLimit != 0 && (s.WaitLimit < minLimit || s.WaitLimit > maxWait) {
-		errs = append(errs, wrong("wait_limit_seconds", "%v is neither 0 nor within %v to %v.", s.WaitLimit.Seconds(), minLimit.Seconds(), maxWait.Seconds()))
+		errs = append(errs, wrong("wait_limit_seconds", "%s is neither 0 nor within %s to %s.", inSeconds(s.WaitLimit), inSeconds(minLimit), inSeconds(maxWait)))
 	}
 	return errors.Join(errs...)
 }
@@ -164,5 +166,31 @@ func (s *Spec) checkParams() error {
 	if !utf8.Valid(s.Params) { // which the decoder puts up with, and a database does not
 		return wrong("params", "they are not UTF-8.")
 	}
+	if name, twice := repeated(s.Params); twice {
+		return wrong("params", "%.60q stands there twice, and one of them would be lost.", name)
+	}
 	return nil
 }
+
+// repeated finds a name that stands twice in a JSON object.
+func repeated(object json.RawMessage) (name string, twice bool) {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	_, _ = decoder.Token() // the brace
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		name, isName := token.(string)
+		var value json.RawMessage
+		if err != nil || !isName || decoder.Decode(&value) != nil {
+			return "", false // it is no object
+		}
+		if seen[name] {
+			return name, true
+		}
+		seen[name] = true
+	}
+	return "", false
+}
+
+// inSeconds writes a duration as a plain number, however long it is.
+func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

@@ -65,7 +65,7 @@ func TestJobsAreListedShownCancelledAndTriedAgain(t *testing.T) {
 		{"who waits for a cancelled job is told by the exit code", []string{"jobs", "watch", first}, 4, []string{"job " + first + " cancelled: no need"}, ""},
 		{"and by JSON", []string{"jobs", "watch", first, "--json"}, 4, []string{`"state":"cancelled"`}, ""},
 		{"it is tried again", []string{"jobs", "retry", first, "--json"}, 0, []string{`"state":"queued"`}, ""},
-		{"what is queued is not tried again", []string{"jobs", "retry", first}, 1, nil, "state does not allow it"},
+		{"what is queued is not tried again", []string{"jobs", "retry", first}, 1, nil, "it is queued: state does not allow it"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (t *tx) cancel(ctx context.Context, c current, reason string) error {
 		_, err := t.exec(ctx, "ask_cancel", c.ID, reason)
 		return err
 	default:
-		return fmt.Errorf("cancel a job that has %s: %w", c.State, jobs.ErrState)
+		return fmt.Errorf("it is %s: %w", c.State, jobs.ErrState)
 	}
 }
 
@@ -53,7 +53,7 @@ func (t *tx) cancel(ctx context.Context, c current, reason string) error {
 func (s *Store) Retry(ctx context.Context, id jobs.ID) (jobs.Job, error) {
 	return s.change(ctx, id, func(ctx context.Context, t *tx, c current) error {
 		if c.State != jobs.Failed && c.State != jobs.Cancelled {
-			return fmt.Errorf("retry a job that is %s: %w", c.State, jobs.ErrState)
+			return fmt.Errorf("it is %s: %w", c.State, jobs.ErrState)
 		}
 		return t.retry(ctx, c.Job)
 	})
@@ -86,7 +86,7 @@ func (t *tx) retry(ctx context.Context, j jobs.Job) error {
 func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration) error {
 	return s.changeWorker(ctx, workerID, func(ctx context.Context, t *tx, status jobs.WorkerStatus) error {
 		if status == jobs.WorkerTerminated {
-			return fmt.Errorf("drain a worker that is %s: %w", status, jobs.ErrState)
+			return fmt.Errorf("it is %s: %w", status, jobs.ErrState)
 		}
 		_, err := t.exec(ctx, "drain_worker", workerID, t.now+within.Milliseconds())
 		return err

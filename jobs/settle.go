@@ -120,7 +120,7 @@ func (w *Worker) report(d *delivery, o Outcome, err error) {
 		"outcome", or(o.Attempt, AttemptLost),
 	}
 	if !began.IsZero() {
-		facts = append(facts, "duration", w.cfg.Clock().Sub(began))
+		facts = append(facts, "duration_ms", w.cfg.Clock().Sub(began).Milliseconds())
 	}
 	if o.State != "" {
 		facts = append(facts, "state", o.State)

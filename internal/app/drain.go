@@ -43,7 +43,11 @@ func (r *readiness) Ready(now time.Time) error {
 // long. Requests get until the drain timeout; what is left then is cut off, so a
 // drain always ends, and an orderly end is no failure of the process.
 func (p *program) drain(ctx context.Context, rear *rear, worked *labour) error {
-	p.log.Info("stopping", "reason", context.Cause(ctx), "drain_timeout", p.cfg.DrainTimeout.String())
+	reason := "nothing more is to be done here" // a worker was drained, or could not begin
+	if cause := context.Cause(ctx); cause != nil {
+		reason = cause.Error()
+	}
+	p.log.Info("stopping", "reason", reason, "drain_timeout", p.cfg.DrainTimeout.String())
 	p.ready.stopping.Store(true)
 	worked.stop()
 	rear.endStreams()

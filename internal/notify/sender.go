@@ -65,6 +65,7 @@ type Sender struct {
 	cfg       Config
 	store     Store
 	transport *http.Transport
+	silence   *silence
 	log       *slog.Logger
 
 	sent, failed, givenUp atomic.Uint64
@@ -76,7 +77,7 @@ func New(cfg Config, store Store, log *slog.Logger) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Sender{cfg: cfg, store: store, transport: newTransport(cfg), log: log}, nil
+	return &Sender{cfg: cfg, store: store, transport: newTransport(cfg), silence: &silence{hosts: map[string]*quiet{}}, log: log}, nil
 }
 
 // Stats tells what became of notices in this process.
@@ -179,8 +180,26 @@ func (s *Sender) try(ctx context.Context, hook jobs.Webhook) (verdict, error) {
 	if err != nil {
 		return verdict{}, fmt.Errorf("write job: %w", err)
 	}
-	status, header, failure := s.post(ctx, notice{hook.URL, "job." + string(job.State), delivery(&job), body})
+	status, header, failure := s.reach(ctx, notice{hook.URL, "job." + string(job.State), delivery(&job), body})
 	return judge(hook.Attempts+1, status, header, failure, rand.Float64()), nil //nolint:gosec // jitter is no secret
+}
+
+// reach posts a notice, unless its host is known not to answer: then that is what
+// became of it.
+func (s *Sender) reach(ctx context.Context, n notice) (status int, header http.Header, failure string) {
+	host, began := hostOf(n.url), time.Now()
+	if s.silence.skips(host, began) {
+		return 0, nil, "no answer: its host has not answered others"
+	}
+	status, header, failure = s.post(ctx, n)
+	switch {
+	case ctx.Err() != nil: // our end, not the host's
+	case status != 0:
+		s.silence.heard(host)
+	default:
+		s.silence.missed(host, began, time.Now())
+	}
+	return status, header, failure
 }
 
 // settle writes down what became of a try.

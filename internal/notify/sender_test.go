@@ -443,6 +443,35 @@ func TestManyNotices(t *testing.T) {
 	}
 }
 
+// A receiver that takes all of a request's time for nothing is soon left alone,
+// so that those behind it are told.
+func TestOneSilentReceiverDoesNotHoldUpTheOthers(t *testing.T) {
+	hung := newHookServer(t)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	hung.answers(func(http.ResponseWriter, *http.Request) { <-release })
+	good := newHookServer(t)
+	o, sender := start(t, func(c *notify.Config) { c.Timeout, c.Concurrency = 50*time.Millisecond, 4 })
+	const many = 60
+	for i := range many {
+		o.end(t, fmt.Sprintf("%s/%d", hung.URL, i), well)
+	}
+	o.end(t, good.URL, well)
+	<-good.calls
+	put := 0
+	for range many + 1 {
+		if d := <-o.done; d.again > 0 {
+			put++
+		}
+	}
+	if tries := len(hung.calls); tries > 12 || put != many {
+		t.Errorf("the silent one was called %d times, and %d of its %d notices were put off", tries, put, many)
+	}
+	if s := sender.Stats(); s.GivenUp != 0 {
+		t.Errorf("stats are %+v", s)
+	}
+}
+
 func TestTheOutboxIsAway(t *testing.T) {
 	h := newHookServer(t)
 	o, _ := start(t, nil)

@@ -9,6 +9,9 @@ import (
 const (
 	firstRest   = 100 * time.Millisecond
 	longestRest = 5 * time.Second
+	// steady is for how long a server has to answer after a rest until its next
+	// failure is a first one again: a standby answers a ping and refuses the rest.
+	steady = 30 * time.Second
 )
 
 // breaker keeps callers from a server that is away. One failure opens it,
@@ -18,7 +21,7 @@ type breaker struct {
 	mu       sync.Mutex // guards all below
 	open     bool
 	trying   bool
-	failures int       // in a row
+	failures int       // since it was steady
 	until    time.Time // when the next may try
 	// turn grows whenever it opens or closes, so that an answer to something
 	// that was asked before cannot undo it.
@@ -54,7 +57,7 @@ func (b *breaker) ok(turn int) (back bool) {
 	if turn != b.turn || !b.open {
 		return false
 	}
-	b.open, b.trying, b.failures = false, false, 0
+	b.open, b.trying = false, false
 	b.turn++
 	return true
 }
@@ -68,6 +71,9 @@ func (b *breaker) fail(turn int, now time.Time, random float64) (counts, away bo
 		return false, false
 	}
 	away = !b.open
+	if away && now.Sub(b.until) > steady {
+		b.failures = 0
+	}
 	rest := min(firstRest<<min(b.failures, 10), longestRest)
 	b.open, b.trying = true, false
 	b.failures++

@@ -45,6 +45,26 @@ func TestBreakerLetsOneTryAfterEachRest(t *testing.T) {
 	}
 }
 
+// A standby answers a ping, so that it is back, and refuses what comes then.
+func TestBreakerRestsLongerEachTimeThoughPingsAreAnswered(t *testing.T) {
+	var b breaker
+	now := time.Unix(0, 0)
+	for i, ms := range []int{100, 200, 400, 800, 1600, 3200, 5000, 5000, 100} {
+		if ms == 100 {
+			now = now.Add(time.Minute) // it was steady
+		}
+		turn, _ := b.allow(now, false)
+		b.fail(turn, now, 0.5)
+		if _, until := b.state(); until.Sub(now) != time.Duration(ms)*time.Millisecond {
+			t.Errorf("rest %d takes %v, want %d ms", i, until.Sub(now), ms)
+		}
+		_, now = b.state()
+		if turn, _ = b.allow(now, false); !b.ok(turn) {
+			t.Fatal("a ping that is answered does not close it")
+		}
+	}
+}
+
 func TestBreakerLetsThroughWhoInsists(t *testing.T) {
 	var b breaker
 	now := time.Unix(0, 0)

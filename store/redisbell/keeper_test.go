@@ -40,6 +40,11 @@ func TestAKeeperMakesTheDepthsRightWhateverBecameOfRedis(t *testing.T) {
 	}{
 		{"flushed", func() error { return c.FlushAll(t.Context()).Err() }},
 		{"restarted empty", func() error { server.Restart(); return nil }},
+		{"given another kind of key", func() error { return c.Set(t.Context(), "queue:images", "x", 0).Err() }},
+		{"given another kind of key for claims ahead", func() error {
+			c.LPush(t.Context(), "early:images", "x")
+			return c.Del(t.Context(), "queue:images").Err()
+		}},
 		{"given tokens by a stranger", func() error {
 			c.RPush(t.Context(), "queue:images", "x", "y")
 			return c.RPush(t.Context(), "queue:bulk", "x").Err()

@@ -15,6 +15,10 @@ import (
 // mostProblem bounds what is read of a refusal.
 const mostProblem = 1 << 20
 
+// noPlace is the code of a server that has nothing at the place that was asked,
+// rather than no such job.
+const noPlace = "not-found"
+
 // ProblemError is a server's refusal, as RFC 9457 has it.
 type ProblemError struct {
 	Status    int    `json:"status"`
@@ -90,7 +94,7 @@ func readProblem(response *http.Response, shown bool) error {
 		p.hint = "give a token by --token-file or SPILLWAY_API_TOKEN; up keeps one in the file api-token of its data folder"
 	case p.Status == http.StatusUnauthorized:
 		p.hint = "up knows the one in the file api-token of its data folder; serve reads its api-token-file when it starts"
-	case p.Status == http.StatusNotFound && media != "application/problem+json", p.Status == http.StatusMethodNotAllowed:
+	case p.Status == http.StatusNotFound && (media != "application/problem+json" || p.Code == noPlace), p.Status == http.StatusMethodNotAllowed:
 		p.hint = "is it a Spillway server that has jobs? serve has them when database is set"
 	case p.Status/100 == 3:
 		p.hint = "it sends elsewhere; name the server by its own address"

@@ -2,11 +2,14 @@ package jobsclient_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/jobsclient"
 	"github.com/spillway-media/spillway/jobs"
@@ -59,6 +62,11 @@ func TestOtherServersAreRecognized(t *testing.T) {
 		want   string
 	}{
 		{"one that knows no jobs", http.NotFound, "is it a Spillway server that has jobs?"},
+		{"one of Spillway's that has none", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprint(w, `{"detail":"This server answers /resize.","code":"not-found"}`)
+		}, "serve has them when database is set"},
 		{"one that answers pages", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "does not answer as a server of jobs does"},
 		{"one that answers a broken problem", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
@@ -98,6 +106,7 @@ func TestTheTokenIsShownToNobodyElse(t *testing.T) {
 func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
 	var asked atomic.Int32
 	r := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		switch n, last := asked.Add(1), r.Header.Get("Last-Event-ID"); {
 		case n == 1 && last == "":
 			_, _ = fmt.Fprint(w, ": hello\n\nid: 7\nevent: state\ndata: {\"id\":\"1\",\"state\":\"running\",\ndata: \"version\":7}\n\nid: 8\nda")
@@ -115,3 +124,42 @@ func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
 		t.Errorf("ended as %+v, %v; versions %v", job, err, versions)
 	}
 }
+
+func TestAStreamOfSomethingElseEndsTheWatch(t *testing.T) {
+	r := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
+	_, err := r.Follow(t.Context(), 1, func(jobs.Document) {})
+	if err == nil || !strings.Contains(err.Error(), "does not tell of jobs as a server does") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// A job may stand still for longer than proxies leave a stream open.
+func TestAStreamThatIsCutAgainAndAgainIsTakenUpAtLeisure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const cuts = 200
+		asked := 0
+		r := jobsclient.NewRemoteOver(roundTrip(func(*http.Request) (*http.Response, error) {
+			text := ": still here\n\n"
+			if asked++; asked > cuts {
+				text = "id: 2\ndata: {\"id\":\"1\",\"state\":\"succeeded\",\"version\":2}\n\n"
+			}
+			return &http.Response{
+				StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+				Body: io.NopCloser(strings.NewReader(text)),
+			}, nil
+		}))
+		began := time.Now()
+		job, err := r.Follow(t.Context(), 1, func(jobs.Document) {})
+		if err != nil || job.State != jobs.Succeeded || asked != cuts+1 {
+			t.Errorf("after %d questions it is %+v, %v", asked, job, err)
+		}
+		if took := time.Since(began); took < cuts*time.Second {
+			t.Errorf("%d questions were asked within %s", asked, took)
+		}
+	})
+}
+
+// roundTrip is a transport of one function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

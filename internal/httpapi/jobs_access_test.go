@@ -55,7 +55,10 @@ func TestWhoMayUseJobs(t *testing.T) {
 				}
 				return
 			}
-			wantProblem(t, res, c.status, c.code)
+			p := wantProblem(t, res, c.status, c.code)
+			if c.code == "not-found" && !strings.Contains(p.Detail, "/v1/openapi.json") {
+				t.Errorf("where to look for what there is, it does not say: %s", p.Detail)
+			}
 			if asks := res.Header.Get("WWW-Authenticate"); (c.status == 401 || c.status == 403) != strings.HasPrefix(asks, "Bearer ") {
 				t.Errorf("WWW-Authenticate is %q", asks)
 			}

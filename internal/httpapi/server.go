@@ -192,7 +192,11 @@ func refuseMethod(x *exchange, allowed string) error {
 }
 
 func (s *Server) answerMissing(*exchange) error {
-	return media.Errorf(codeNotFound, "This server answers /resize, /assets/{key}, /srcset, /info, /healthz and /readyz.")
+	const pictures = "This server answers /resize, /assets/{key}, /srcset, /info, /healthz and /readyz"
+	if s.jobs != nil {
+		return media.Errorf(codeNotFound, pictures+", and for jobs what /v1/openapi.json lists.")
+	}
+	return media.Errorf(codeNotFound, pictures+".")
 }
 
 // answerSite hands on to the site. Browsers send hints with pictures only when

@@ -43,7 +43,7 @@ func (r *readiness) Ready(now time.Time) error {
 // long. Requests get until the drain timeout; what is left then is cut off, so a
 // drain always ends, and an orderly end is no failure of the process.
 func (p *program) drain(ctx context.Context, rear *rear, worked *labour) error {
-	reason := "nothing more is to be done here" // a worker was drained, or could not begin
+	reason := "a part of it has ended" // a worker was drained or could not begin, or a listener failed
 	if cause := context.Cause(ctx); cause != nil {
 		reason = cause.Error()
 	}

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spillway-media/spillway/internal/app"
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -92,8 +96,19 @@ func (c *tokenCommand) Run(s *session) error {
 }
 
 // appendLine makes the file when it is not there. It holds hashes only, but who
-// may ask is nobody else's business.
+// may ask is nobody else's business. What a server would not start with is left
+// as it was.
 func appendLine(path, line string) error {
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read file of tokens: %w", err)
+	}
+	if len(before) > 0 && !bytes.HasSuffix(before, []byte("\n")) {
+		line = "\n" + line
+	}
+	if _, err := httpapi.ParseTokens(slices.Concat(before, []byte(line))); err != nil {
+		return fmt.Errorf("a server would not take %q with one more token; mend it first, or take another name: %w", path, err)
+	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open file of tokens: %w", err)

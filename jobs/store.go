@@ -235,6 +235,8 @@ type Webhook struct {
 	JobID    ID
 	URL      string
 	Attempts int // made before
+	// Until is the end of its hold, by which WebhookDone knows it again.
+	Until time.Time
 }
 
 // WebhookStore is the outbox of notices.
@@ -244,7 +246,9 @@ type WebhookStore interface {
 	DueWebhooks(ctx context.Context, limit int, hold time.Duration) ([]Webhook, error)
 	// WebhookDone ends a notice: sent, or given up with a failure; or, with
 	// again > 0, puts it off and counts an attempt.
-	WebhookDone(ctx context.Context, id ID, failure string, again time.Duration) error
+	// It changes nothing when the notice is another by now: the job was tried
+	// again and has ended anew, or the hold was over and somebody else has it.
+	WebhookDone(ctx context.Context, w Webhook, failure string, again time.Duration) error
 }
 
 // Election is won until it is released or lost.

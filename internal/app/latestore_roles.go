@@ -150,8 +150,8 @@ func (l *lateStore) DueWebhooks(ctx context.Context, limit int, hold time.Durati
 }
 
 // WebhookDone ends a notice.
-func (l *lateStore) WebhookDone(ctx context.Context, id jobs.ID, failure string, again time.Duration) error {
-	return told(l, func(s jobs.Store) error { return s.WebhookDone(ctx, id, failure, again) })
+func (l *lateStore) WebhookDone(ctx context.Context, w jobs.Webhook, failure string, again time.Duration) error {
+	return told(l, func(s jobs.Store) error { return s.WebhookDone(ctx, w, failure, again) })
 }
 
 // Elect implements jobs.Elector.

@@ -206,7 +206,7 @@ func (s *Sender) reach(ctx context.Context, n notice) (status int, header http.H
 func (s *Sender) settle(ctx context.Context, hook jobs.Webhook, v verdict) error {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if err := s.store.WebhookDone(ask, hook.JobID, v.failure, v.again); err != nil {
+	if err := s.store.WebhookDone(ask, hook, v.failure, v.again); err != nil {
 		return fmt.Errorf("write down webhook: %w", err)
 	}
 	switch {

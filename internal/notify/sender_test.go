@@ -95,8 +95,8 @@ type done struct {
 	again   time.Duration
 }
 
-func (o outbox) WebhookDone(ctx context.Context, id jobs.ID, failure string, again time.Duration) error {
-	err := o.Store.WebhookDone(ctx, id, failure, again)
+func (o outbox) WebhookDone(ctx context.Context, w jobs.Webhook, failure string, again time.Duration) error {
+	err := o.Store.WebhookDone(ctx, w, failure, again)
 	o.done <- done{failure, again}
 	return err
 }

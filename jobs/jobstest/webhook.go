@@ -19,7 +19,7 @@ func (s *Store) DueWebhooks(ctx context.Context, limit int, hold time.Duration) 
 		var due []jobs.Webhook
 		for _, r := range s.oldest(limit, func(r *row) bool { return r.notice != nil && !r.notice.due.After(now) }) {
 			r.notice.due = now.Add(hold)
-			due = append(due, jobs.Webhook{JobID: r.job.ID, URL: r.job.Webhook, Attempts: r.notice.attempts})
+			due = append(due, jobs.Webhook{JobID: r.job.ID, URL: r.job.Webhook, Attempts: r.notice.attempts, Until: r.notice.due})
 		}
 		return due, nil
 	})
@@ -27,11 +27,11 @@ func (s *Store) DueWebhooks(ctx context.Context, limit int, hold time.Duration) 
 
 // WebhookDone is of jobs.WebhookStore. The failure of a notice that was given
 // up is shown nowhere, so it is not kept here.
-func (s *Store) WebhookDone(ctx context.Context, id jobs.ID, _ string, again time.Duration) error {
+func (s *Store) WebhookDone(ctx context.Context, w jobs.Webhook, _ string, again time.Duration) error {
 	return do(ctx, s, "WebhookDone", func(now time.Time) error {
-		r := s.rows[id]
+		r := s.rows[w.JobID]
 		switch {
-		case r == nil || r.notice == nil:
+		case r == nil || r.notice == nil || !r.notice.due.Equal(w.Until):
 		case again > 0:
 			r.notice.due = now.Add(again)
 			r.notice.attempts++

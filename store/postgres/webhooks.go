@@ -20,7 +20,7 @@ var webhookDoneSQL string
 func (s *Store) DueWebhooks(ctx context.Context, limit int, hold time.Duration) ([]jobs.Webhook, error) {
 	read := func(row pgx.CollectableRow) (jobs.Webhook, error) {
 		var w jobs.Webhook
-		err := row.Scan(&w.JobID, &w.URL, &w.Attempts)
+		err := row.Scan(&w.JobID, &w.URL, &w.Attempts, &w.Until)
 		return w, err
 	}
 	return list(ctx, s, "take due webhooks", read, dueWebhooksSQL, pgx.NamedArgs{"most": limit, "hold": hold.Microseconds()})
@@ -28,9 +28,9 @@ func (s *Store) DueWebhooks(ctx context.Context, limit int, hold time.Duration) 
 
 // WebhookDone implements jobs.WebhookStore. A notice whose job was pruned or
 // begun anew meanwhile is none any more, which is no error.
-func (s *Store) WebhookDone(ctx context.Context, id jobs.ID, failure string, again time.Duration) error {
+func (s *Store) WebhookDone(ctx context.Context, w jobs.Webhook, failure string, again time.Duration) error {
 	_, err := s.exec(ctx, "end webhook", webhookDoneSQL, pgx.NamedArgs{
-		"id": id, "failure": clean(failure), "again": again.Microseconds(),
+		"id": w.JobID, "until": w.Until, "failure": clean(failure), "again": again.Microseconds(),
 	})
 	return err
 }

@@ -164,6 +164,7 @@ func webhookRules() []rule {
 		{"a notice that could not be sent is put off and counted", noticeAgain},
 		{"a notice that was sent or given up is over", noticeIsOver},
 		{"a job that is tried again and ends again is told of again", noticeOfSecondEnd},
+		{"who was slow to send does not end a notice that is another by now", noticeOfAnother},
 		{"two processes that ask at once get each notice once", noticeOnce},
 	}
 }
@@ -218,7 +219,7 @@ func noticeAgain(f *fixture) {
 		if len(list) != 1 || list[0].Attempts != n {
 			f.Fatalf("%+v is due; want one after %d attempts", list, n)
 		}
-		f.must(f.Store.WebhookDone(f.ctx, j.ID, "status 500", 10*time.Minute))
+		f.must(f.Store.WebhookDone(f.ctx, list[0], "status 500", 10*time.Minute))
 		f.Shift(9 * time.Minute)
 		if list := f.due(); len(list) != 0 {
 			f.Fatalf("%+v is due too early", list)
@@ -231,8 +232,7 @@ func noticeIsOver(f *fixture) {
 	for _, failure := range []string{"", "status 410"} {
 		j := f.begin(hooked)
 		f.finish(j, succeeded())
-		f.due()
-		f.must(f.Store.WebhookDone(f.ctx, j.ID, failure, 0))
+		f.must(f.Store.WebhookDone(f.ctx, f.due()[0], failure, 0))
 		f.Shift(24 * time.Hour)
 		if list := f.due(); len(list) != 0 {
 			f.Errorf("%+v is due after it was done (%q)", list, failure)
@@ -245,16 +245,38 @@ func noticeOfSecondEnd(f *fixture) {
 		j := f.begin(hooked)
 		f.finish(j, failed())
 		if sent {
-			f.due()
-			f.must(f.Store.WebhookDone(f.ctx, j.ID, "", 0))
+			f.must(f.Store.WebhookDone(f.ctx, f.due()[0], "", 0))
 		}
 		_, err := f.Store.Retry(f.ctx, j.ID)
 		f.must(err)
 		f.finish(f.start(j.ID), succeeded())
-		if list := f.due(); len(list) != 1 || list[0].JobID != j.ID || list[0].Attempts != 0 {
-			f.Errorf("%+v is due (the first was sent: %v)", list, sent)
+		list := f.due()
+		if len(list) != 1 || list[0].JobID != j.ID || list[0].Attempts != 0 {
+			f.Fatalf("%+v is due (the first was sent: %v)", list, sent)
 		}
-		f.must(f.Store.WebhookDone(f.ctx, j.ID, "", 0))
+		f.must(f.Store.WebhookDone(f.ctx, list[0], "", 0))
+	}
+}
+
+// A receiver that is told of a failure may ask for another try before it answers.
+func noticeOfAnother(f *fixture) {
+	j := f.begin(hooked)
+	f.finish(j, failed())
+	first := f.due()[0]
+	_, err := f.Store.Retry(f.ctx, j.ID)
+	f.must(err)
+	f.finish(f.start(j.ID), succeeded())
+	f.must(f.Store.WebhookDone(f.ctx, first, "", 0))
+	if list := f.due(); len(list) != 1 {
+		f.Fatalf("%d notices of the second end are due", len(list))
+	}
+	f.Shift(2 * time.Minute)
+	second := f.due()[0] // the first hold of it is over
+	f.must(f.Store.WebhookDone(f.ctx, first, "status 410", 0))
+	f.must(f.Store.WebhookDone(f.ctx, second, "timeout", time.Minute))
+	f.Shift(2 * time.Minute)
+	if list := f.due(); len(list) != 1 || list[0].Attempts != 1 {
+		f.Errorf("%+v is due", list)
 	}
 }
 

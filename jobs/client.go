@@ -34,19 +34,9 @@ func (c *Client) Kinds() Kinds { return c.kinds }
 // "jobs[i]." before the field when there are several specs. When it returns nil
 // the jobs are durable, whether or not anybody heard the bell.
 func (c *Client) Enqueue(ctx context.Context, specs ...Spec) ([]Enqueued, error) {
-	if len(specs) == 0 || len(specs) > MaxBatch {
-		return nil, wrong("jobs", "%d jobs are not within 1 to %d.", len(specs), MaxBatch)
-	}
-	done := make([]Spec, len(specs))
-	var errs []error
-	for i, spec := range specs {
-		if err := c.kinds.complete(&spec); err != nil {
-			errs = append(errs, about(i, len(specs), err)...)
-		}
-		done[i] = spec
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	done, err := c.kinds.Complete(specs...)
+	if err != nil {
+		return nil, err
 	}
 	entered, err := c.store.Enqueue(ctx, done)
 	if err != nil {
@@ -54,6 +44,26 @@ func (c *Client) Enqueue(ctx context.Context, specs ...Spec) ([]Enqueued, error)
 	}
 	c.ring(ctx, entered)
 	return entered, nil
+}
+
+// Complete fills in the defaults of up to MaxBatch specs and refuses, as Enqueue
+// does, what no worker could use. Only complete specs may go to a store.
+func (k Kinds) Complete(specs ...Spec) ([]Spec, error) {
+	if len(specs) == 0 || len(specs) > MaxBatch {
+		return nil, wrong("jobs", "%d jobs are not within 1 to %d.", len(specs), MaxBatch)
+	}
+	done := make([]Spec, len(specs))
+	var errs []error
+	for i, spec := range specs {
+		if err := k.complete(&spec); err != nil {
+			errs = append(errs, about(i, len(specs), err)...)
+		}
+		done[i] = spec
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return done, nil
 }
 
 // about places the faults of one spec among several.

@@ -41,7 +41,7 @@ func (s *Store) Enqueue(ctx context.Context, specs []jobs.Spec) ([]jobs.Enqueued
 }
 
 // EnqueueTx enqueues in the caller's transaction: the jobs exist once that
-// commits, and with it only. Specs are complete, as jobs.Client makes them. No
+// commits, and with it only. Specs are complete: see jobs.Kinds.Complete. No
 // bell is rung: workers find the jobs when they poll, or when the caller rings
 // after its commit.
 func EnqueueTx(ctx context.Context, tx pgx.Tx, specs []jobs.Spec) ([]jobs.Enqueued, error) {

@@ -475,12 +475,17 @@ func nothingDeadlocks(t *testing.T, f *fixture) {
 func enqueueTxIsPartOfTheCallersTransaction(t *testing.T, f *fixture) {
 	f.worker(t, "w")
 	conn := f.conn(t)
+	complete, err := jobs.NewKinds(jobs.Kind{Type: "image.derive", Queue: "images", Priority: 5}).Complete(
+		jobs.Spec{Type: "image.derive", IdempotencyKey: "order-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, commit := range []bool{false, true} {
 		tx, err := conn.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		entered, err := postgres.EnqueueTx(t.Context(), tx, []jobs.Spec{spec(func(s *jobs.Spec) { s.IdempotencyKey = "order-1" })})
+		entered, err := postgres.EnqueueTx(t.Context(), tx, complete)
 		if err != nil || entered[0].Existing {
 			t.Fatalf("enqueued %v, %v", entered, err)
 		}

@@ -197,6 +197,24 @@ func (s *server) signal(t testing.TB, signal syscall.Signal) {
 	}
 }
 
+// insist sends a signal until the program ends: one that comes right after the
+// first counts as the same.
+func (s *server) insist(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.After(limit); ; {
+		_ = s.command.Process.Signal(signal) // it may have ended
+		select {
+		case <-s.ended:
+			return
+		case <-deadline:
+			return // exit tells
+		case <-again.C:
+		}
+	}
+}
+
 // field reads one attribute of a JSON log line.
 func field(t testing.TB, line, key string) string {
 	t.Helper()

@@ -110,7 +110,7 @@ func TestTheSecondSignalEndsAtOnce(t *testing.T) {
 			s, _, _ := startSlow(t, "--drain-timeout", "10m")
 			s.signal(t, test.first)
 			s.wait(t, `"msg":"stopping"`)
-			s.signal(t, test.second)
+			s.insist(t, test.second)
 			if code := s.exit(t); code != test.want {
 				t.Errorf("exit code = %d, want %d", code, test.want)
 			}

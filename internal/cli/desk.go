@@ -116,24 +116,27 @@ func (w *where) outputs() string {
 }
 
 // warnAlone tells when nobody is there to do a job: it may be in the database
-// of another folder than the one that is worked on. That the job is safe has
-// been told, so a question that fails is no fault.
+// of another folder than the one that is worked on. That the job is
+// safe has been told already.
 func (w *where) warnAlone(ctx context.Context, s *session, d desk, job jobs.Document) error {
-	if job.State != jobs.Queued {
-		return nil
-	}
-	workers, err := d.Workers(ctx, false)
-	if err != nil || slices.ContainsFunc(workers, func(row jobs.WorkerRow) bool {
-		return row.Status == jobs.WorkerActive && !row.Stale && slices.Contains(row.Queues, job.Queue)
-	}) {
+	if job.State != jobs.Queued || served(ctx, d, job.Queue) {
 		return nil
 	}
 	of := ""
 	if config, err := w.config(); err == nil && w.Server == "" && config.SQLiteFile() != "" {
 		of = fmt.Sprintf(" of %q", config.SQLiteFile())
 	}
-	_, err = fmt.Fprintf(s.Stderr, "spillway: no worker%s serves the queue %s now; the job waits until one does, such as spillway up or spillway work\n", of, shown(job.Queue))
+	_, err := fmt.Fprintf(s.Stderr, "spillway: no worker%s serves the queue %s now; the job waits until one does, such as spillway up or spillway work\n", of, shown(job.Queue))
 	return err
+}
+
+// served tells whether a worker takes jobs of a queue, and that one does where
+// nobody knows.
+func served(ctx context.Context, d desk, queue string) bool {
+	workers, err := d.Workers(ctx, false)
+	return err != nil || slices.ContainsFunc(workers, func(row jobs.WorkerRow) bool {
+		return row.Status == jobs.WorkerActive && !row.Stale && slices.Contains(row.Queues, queue)
+	})
 }
 
 // token is what is shown to a server; empty when none is given.

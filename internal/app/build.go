@@ -57,9 +57,7 @@ func build(ctx context.Context, cfg settings.Config, role Role, log *slog.Logger
 		}
 	}
 	cfg = jobsDefaults(cfg, role)
-	if cfg.SourceRoot == "" && len(cfg.AllowSource) == 0 {
-		log.Warn("nothing to serve", "reason", "neither source-root nor allow-source is set")
-	}
+	warnOfGaps(cfg, role, log)
 	facts := machine.Seen()
 	limitHeap(facts, cfg.MemoryBudget.Of(facts.Memory)+int64(cfg.SpoolMemory))
 	spareProcessors(facts.Cores(), transformConfig(cfg, facts).Jobs)

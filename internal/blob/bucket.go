@@ -62,7 +62,11 @@ func openBucket(ctx context.Context, cfg Config) (*bucket, error) {
 func (b *bucket) at(key string) *string { return aws.String(path.Join(b.prefix, key)) }
 
 // conflicts is how often a Put is tried when another of the same key goes on.
-const conflicts = 5
+// The pause for the other to end doubles from firstPause on.
+const (
+	conflicts  = 6
+	firstPause = 100 * time.Millisecond
+)
 
 // Put implements Store.
 func (b *bucket) Put(ctx context.Context, key string, body io.ReadSeeker, size int64, o PutOptions) (Info, error) {
@@ -80,9 +84,12 @@ func (b *bucket) Put(ctx context.Context, key string, body io.ReadSeeker, size i
 	if size > b.partSize {
 		put = b.putParts
 	}
-	for range conflicts {
-		if err = put(ctx, key, body, size, o); !isConflict(err) {
+	for try := range conflicts {
+		if err = put(ctx, key, body, size, o); !isConflict(err) || try == conflicts-1 {
 			break
+		}
+		if err := sleep(ctx, firstPause<<try); err != nil {
+			return Info{}, fmt.Errorf("put blob: %w", err)
 		}
 		if _, err := body.Seek(begin, io.SeekStart); err != nil {
 			return Info{}, fmt.Errorf("put blob: %w", err)
@@ -92,6 +99,17 @@ func (b *bucket) Put(ctx context.Context, key string, body io.ReadSeeker, size i
 		return Info{}, fault("put blob", err)
 	}
 	return b.Stat(ctx, key)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // holds checks the length before anything is sent.

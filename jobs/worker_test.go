@@ -252,13 +252,14 @@ func TestASuspectRunsAlone(t *testing.T) {
 			}
 			pass(70 * time.Second) // until the lease is over and it was rescued
 		}
-		var others, beside atomic.Int64
+		var others, beside, begun atomic.Int64
 		w := p.start(func(c *jobs.WorkerConfig) {
 			c.Slots = 3
 			c.Handlers["work"] = does(func(ctx context.Context, _ *jobs.Task) (json.RawMessage, error) {
 				others.Add(1)
 				defer others.Add(-1)
-				return nil, work(ctx, 10*time.Second)
+				// Of different lengths, so that the worker is never free by chance.
+				return nil, work(ctx, time.Duration(7+begun.Add(1)%5)*time.Second)
 			})
 			c.Handlers["strange"] = does(func(ctx context.Context, _ *jobs.Task) (json.RawMessage, error) {
 				for range 20 {
@@ -279,7 +280,7 @@ func TestASuspectRunsAlone(t *testing.T) {
 			if _, err := p.store.Claim(t.Context(), jobs.Claim{WorkerID: "dead", Queues: []string{"bulk"}, N: 1, Lease: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
-			for range 200 { // so that the worker is never free by chance
+			for range 200 { // so that the worker always has more to do
 				p.enqueue(jobs.Spec{Type: "work"})
 			}
 			pass(70 * time.Second)
@@ -292,6 +293,42 @@ func TestASuspectRunsAlone(t *testing.T) {
 		if s := w.Stats(); s.Succeeded < 30 {
 			t.Errorf("only %d jobs were done meanwhile", s.Succeeded)
 		}
+		w.end()
+	})
+}
+
+// A job that takes longer than a worker keeps itself free for a suspect does not
+// get the suspect beside it, nor does it keep the other slots empty.
+func TestASuspectWaitsForTheEndOfALongJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		p.keep()
+		w := p.start(func(c *jobs.WorkerConfig) {
+			c.Handlers["heavy"] = takes(30 * time.Minute)
+			c.Handlers["work"], c.Handlers["strange"] = takes(10*time.Second), takes(10*time.Second)
+		})
+		p.enqueue(jobs.Spec{Type: "heavy"})
+		pass(time.Second)
+		if err := p.store.Register(t.Context(), jobs.WorkerRow{ID: "dead", Market: jobs.VPS}); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 { // so that the other slot is taken while the suspect becomes one
+			p.enqueue(jobs.Spec{Type: "work", Priority: 1})
+		}
+		suspect := p.enqueue(jobs.Spec{Type: "strange", Queue: "bulk", Priority: 2})[0]
+		for range jobs.Suspect {
+			if list, err := p.store.Claim(t.Context(), jobs.Claim{WorkerID: "dead", Queues: []string{"bulk"}, N: 1, Lease: 10 * time.Second}); err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			pass(16 * time.Second)
+		}
+		pass(5 * time.Minute)
+		later := p.enqueue(jobs.Spec{Type: "work", Priority: 9})[0]
+		pass(20 * time.Second)
+		p.wants(later, jobs.Succeeded, "")
+		p.wants(suspect, jobs.Queued, jobs.CodeLeaseLost)
+		pass(26 * time.Minute)
+		p.wants(suspect, jobs.Succeeded, "")
 		w.end()
 	})
 }

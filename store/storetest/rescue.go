@@ -150,20 +150,28 @@ func noPoison(f *fixture) {
 }
 
 func suspectAlone(f *fixture) {
-	j := f.begin()
+	j := f.begin(priority(2))
 	f.lose()
 	if told := f.signals(worker); told.Suspect {
 		f.Error("after one lost lease a job is a suspect")
 	}
 	f.start(j.ID)
 	f.lose()
-	others := f.enqueue(with(priority(1)), with())
+	others := f.enqueue(with(priority(1)), with(priority(3)))
 	if told := f.signals(worker); !told.Suspect {
 		f.Error("the worker is not told that a job waits to run alone")
 	}
 	f.register("elsewhere", func(w *jobs.WorkerRow) { w.Queues = []string{"ocr"} })
 	if f.signals("elsewhere").Suspect {
 		f.Error("a worker of other queues is told of it")
+	}
+	f.register("spot", func(w *jobs.WorkerRow) { w.Market = jobs.Spot })
+	if f.signals("spot").Suspect {
+		f.Error("a spot worker is told of a suspect that is not for it")
+	}
+	spot := jobs.Claim{WorkerID: "spot", Queues: []string{queue}, N: 3, Lease: lease, Market: jobs.Spot, Alone: true}
+	if taken, err := f.Store.Claim(f.ctx, spot); err != nil || len(taken) > 0 {
+		f.Errorf("a spot worker claimed %v (%v)", ids(taken), err)
 	}
 	busy, err := f.Store.Claim(f.ctx, jobs.Claim{WorkerID: worker, Queues: []string{queue}, N: 3, Lease: lease, Market: jobs.VPS})
 	f.must(err)

@@ -23,7 +23,11 @@ func storeOpener(cfg settings.Config, log *slog.Logger) func(context.Context) (j
 			if err := makeFolder(file); err != nil {
 				return nil, err
 			}
-			return asStore(sqlite.Open(ctx, file, log))
+			store, err := asStore(sqlite.Open(ctx, file, log))
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w", file, err)
+			}
+			return store, nil
 		}
 		return asStore(postgres.Open(ctx, cfg.Database, log))
 	}

@@ -166,8 +166,12 @@ func (b *backlog) sweep(ctx context.Context) {
 	defer again.Stop()
 	for {
 		n, err := kept.Sweep(ctx, time.Now().Add(-keptFor(b.cfg)), b.store)
-		if ctx.Err() == nil && (n > 0 || err != nil) {
-			b.log.Info("old uploads removed", "uploads", n, "error", err)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			b.log.Warn("old uploads not removed", "removed", n, "error", err)
+		case n > 0:
+			b.log.Info("old uploads removed", "uploads", n)
 		}
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/spillway-media/spillway/internal/derive"
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/machine"
+	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/jobs"
 )
@@ -53,11 +55,26 @@ func (p *program) staffBacklog(ctx context.Context, facts machine.Facts) (err er
 	if p.role == Serve {
 		return nil
 	}
+	for _, queue := range p.cfg.WorkedOn() {
+		if near := misspelt(queue); near != "" {
+			p.log.Warn("odd queue", "queue", queue, "reason", "jobs go there only when they say so; there is a queue "+near)
+		}
+	}
 	p.backlog.worker, err = p.newWorker(ctx, facts)
 	if p.role == Work {
 		p.ready.idle = p.backlog.idle
 	}
 	return err
+}
+
+// misspelt is the queue that was probably meant by the name of another; empty
+// for a queue that types of jobs have, and for a name that is like none.
+func misspelt(queue string) string {
+	usual := settings.Working{}.WorkedOn()
+	if slices.Contains(usual, queue) {
+		return ""
+	}
+	return media.Nearest(queue, usual)
 }
 
 // warmer is how bulk jobs fill the cache of the image server: that at cache-url,

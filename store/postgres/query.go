@@ -26,9 +26,34 @@ const (
 	mostPage    = 200
 )
 
+// ask runs a question of a person or a program. Questions have half of the
+// connections, because one may take seconds, and heartbeats must not wait behind
+// them until leases are lost.
+func ask[T any](ctx context.Context, s *Store, verb string, read pgx.RowToFunc[T], text string, args ...any) ([]T, error) {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	select {
+	case s.questions <- struct{}{}:
+		defer func() { <-s.questions }()
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", verb, context.Cause(ctx))
+		}
+		return nil, fmt.Errorf("%s: %w: too many questions at once", verb, jobs.ErrUnavailable)
+	}
+	return list(ctx, s, verb, read, text, args...)
+}
+
 // Job implements jobs.QueryStore.
 func (s *Store) Job(ctx context.Context, id jobs.ID) (jobs.Job, error) {
-	return one(ctx, s, "read job", asJob, "SELECT {job} FROM processing_jobs WHERE id = @id", pgx.NamedArgs{"id": id})
+	found, err := ask(ctx, s, "read job", asJob, "SELECT {job} FROM processing_jobs WHERE id = @id", pgx.NamedArgs{"id": id})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read job: %w", jobs.ErrNotFound)
+	}
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return found[0], nil
 }
 
 // Jobs implements jobs.QueryStore.
@@ -39,7 +64,7 @@ func (s *Store) Jobs(ctx context.Context, f jobs.Filter) ([]jobs.Job, error) {
 	if f.Before < 1 {
 		f.Before = math.MaxInt64
 	}
-	return list(ctx, s, "list jobs", asJob, jobsSQL, pgx.NamedArgs{
+	return ask(ctx, s, "list jobs", asJob, jobsSQL, pgx.NamedArgs{
 		"state": clean(string(f.State)), "queue": clean(f.Queue), "type": clean(f.Type), "tenant": clean(f.Tenant),
 		"before": f.Before, "most": min(f.Limit, mostPage),
 	})
@@ -54,7 +79,7 @@ func (s *Store) Attempts(ctx context.Context, id jobs.ID) ([]jobs.Attempt, error
 		a.StartedAt, a.FinishedAt = a.StartedAt.UTC(), moment(finished)
 		return a, err
 	}
-	return list(ctx, s, "read attempts", read, attemptsSQL, pgx.NamedArgs{"id": id})
+	return ask(ctx, s, "read attempts", read, attemptsSQL, pgx.NamedArgs{"id": id})
 }
 
 // Versions implements jobs.QueryStore.
@@ -70,7 +95,7 @@ func (s *Store) Versions(ctx context.Context, ids []jobs.ID) (map[jobs.ID]int64,
 		versions[id] = version
 		return id, err
 	}
-	_, err := list(ctx, s, "read versions", read,
+	_, err := ask(ctx, s, "read versions", read,
 		"SELECT id, version FROM processing_jobs WHERE id = ANY (@ids::bigint[])", pgx.NamedArgs{"ids": numbers})
 	return versions, err
 }
@@ -78,7 +103,7 @@ func (s *Store) Versions(ctx context.Context, ids []jobs.ID) (map[jobs.ID]int64,
 // Queues implements jobs.QueryStore.
 func (s *Store) Queues(ctx context.Context, most int) ([]jobs.QueueStats, error) {
 	read := func(row pgx.CollectableRow) (jobs.QueueStats, error) { return scanQueue(row, int64(most)) }
-	all, err := list(ctx, s, "count queues", read, queuesSQL, pgx.NamedArgs{"most": most})
+	all, err := ask(ctx, s, "count queues", read, queuesSQL, pgx.NamedArgs{"most": most})
 	if err != nil {
 		return nil, fmt.Errorf("read queues: %w", err)
 	}

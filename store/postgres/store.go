@@ -30,10 +30,11 @@ const (
 
 // Store is jobs.Store on Postgres.
 type Store struct {
-	pool   *pgxpool.Pool
-	config *pgx.ConnConfig // for connections that are not the pool's
-	offset func() time.Duration
-	log    *slog.Logger
+	pool      *pgxpool.Pool
+	config    *pgx.ConnConfig // for connections that are not the pool's
+	offset    func() time.Duration
+	log       *slog.Logger
+	questions chan struct{} // holds one for each question that is being answered
 	// silence is how long an elected process may say nothing.
 	silence time.Duration
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, dsn string, log *slog.Logger, options ...Option) 
 	if err != nil {
 		return nil, fault("open database", err)
 	}
-	s := &Store{pool: pool, config: config.ConnConfig, offset: func() time.Duration { return 0 }, log: log, silence: electionSilence}
+	s := &Store{questions: make(chan struct{}, max(1, config.MaxConns/2)), pool: pool, config: config.ConnConfig, offset: func() time.Duration { return 0 }, log: log, silence: electionSilence}
 	for _, option := range options {
 		option(s)
 	}

@@ -153,6 +153,7 @@ func TestWhatIsPostgresOwn(t *testing.T) {
 		{"enqueue tx is part of the callers transaction", enqueueTxIsPartOfTheCallersTransaction},
 		{"an election ends with its connection", anElectionEndsWithItsConnection},
 		{"a job of many checkpoints is pruned in steps", aJobOfManyCheckpointsIsPrunedInSteps},
+		{"heartbeats do not wait for slow questions", heartbeatsDoNotWaitForSlowQuestions},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.check(t, newFixture(t, c)) })
 	}
@@ -561,4 +562,38 @@ func aJobOfManyCheckpointsIsPrunedInSteps(t *testing.T, f *fixture) {
 	if err := f.conn(t).QueryRow(t.Context(), "SELECT count(*) FROM job_checkpoints").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d checkpoints are left (%v)", left, err)
 	}
+}
+
+func heartbeatsDoNotWaitForSlowQuestions(t *testing.T, f *fixture) {
+	f.worker(t, "w")
+	mustEnqueue(t, f, spec())
+	j := mustClaim(t, f, claimOf("w", 1, "images"))[0]
+	lock, err := f.conn(t).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec(t.Context(), "LOCK TABLE job_attempts IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	for range 50 {
+		asking.Go(func() {
+			if _, err := f.Attempts(t.Context(), j.ID); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	watch := f.conn(t)
+	for waiting := 0; waiting < 5; { // as many as may ask at once
+		if err := watch.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lost, err := f.Beat(t.Context(), "w", time.Minute, []jobs.Pulse{{Lease: lease(j)}}); err != nil || len(lost) > 0 {
+		t.Errorf("lost %v (%v)", lost, err)
+	}
+	if err := lock.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+	asking.Wait()
 }

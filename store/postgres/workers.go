@@ -60,7 +60,7 @@ func found(n int64, verb string, err error) error {
 
 // Workers implements jobs.WorkerStore.
 func (s *Store) Workers(ctx context.Context, all bool) ([]jobs.WorkerRow, error) {
-	return list(ctx, s, "list workers", scanWorker, workersSQL, pgx.NamedArgs{
+	return ask(ctx, s, "list workers", scanWorker, workersSQL, pgx.NamedArgs{
 		"all": all, "stale": jobs.StaleAfter.Microseconds(),
 	})
 }

@@ -347,7 +347,7 @@ func TestALostJobWhoseCancelWasAskedIsCancelled(t *testing.T) {
 		if _, err := h.store.Cancel(t.Context(), id, "No longer wanted."); err != nil {
 			t.Fatal(err)
 		}
-		h.keep(h.store, jobs.KeeperConfig{})
+		h.keep(h.store, jobs.KeeperConfig{Reconcile: 10 * time.Minute}) // which would hide a wrong depth
 		after(h.claim.Lease + 7*time.Second)
 		if job := h.job(id); job.State != jobs.Cancelled {
 			t.Errorf("the job is %s, want cancelled", job.State)

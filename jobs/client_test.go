@@ -127,6 +127,8 @@ func TestEnqueueRefuses(t *testing.T) {
 		{"an input with a control character", "input", "printable", image(func(s *jobs.Spec) { s.Input = "a\x00b" })},
 		{"a tenant that is no UTF-8", "tenant", "printable", image(func(s *jobs.Spec) { s.Tenant = "a\xff" })},
 		{"a webhook that is no URL, without repeating it", "webhook", "http or https", image(func(s *jobs.Spec) { s.Webhook = "ftp://x/?key=hidden" })},
+		{"a webhook of no host", "webhook", "http or https", image(func(s *jobs.Spec) { s.Webhook = "https://:8443/hook" })},
+		{"a webhook of a port there is none of", "webhook", "http or https", image(func(s *jobs.Spec) { s.Webhook = "https://example.com:99999/hook" })},
 		{"params that are a list", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`[1]`) })},
 		{"params that are null", "params", "object", image(func(s *jobs.Spec) { s.Params = json.RawMessage(`null`) })},
 		{"params that are no UTF-8", "params", "UTF-8", image(func(s *jobs.Spec) { s.Params = json.RawMessage("{\"a\":\"\xff\"}") })},

@@ -2,9 +2,11 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -100,14 +102,22 @@ func (s *Spec) checkTexts() error {
 			errs = append(errs, wrong(text.field, "%.60q is not printable UTF-8 text.", text.value))
 		}
 	}
-	if s.Webhook != "" {
-		u, err := url.Parse(s.Webhook)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			// Its query may hold a secret, so the value is not repeated.
-			errs = append(errs, wrong("webhook", "it is no http or https URL."))
-		}
+	if s.Webhook != "" && !callable(s.Webhook) {
+		// Its query may hold a secret, so the value is not repeated.
+		errs = append(errs, wrong("webhook", "it is no http or https URL."))
 	}
 	return errors.Join(errs...)
+}
+
+// callable tells whether text is a URL that a notice could be sent to.
+func callable(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return false
+	}
+	port := cmp.Or(u.Port(), "443")
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= math.MaxUint16
 }
 
 // printable keeps out what a database or a terminal would stumble over.

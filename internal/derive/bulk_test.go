@@ -305,9 +305,14 @@ func TestBulkDeriveCollectsFailures(t *testing.T) {
 		}
 	})
 	t.Run("a prefix with no picture is no job", func(t *testing.T) {
-		_, err := b.do(t.Context(), enqueue(t, derive.TypeBulk, "", `{"prefix":"nowhere/","sizes":"20x0"}`), newHost())
+		job, h := enqueue(t, derive.TypeBulk, "", `{"prefix":"nowhere/","sizes":"20x0"}`), newHost()
+		_, err := b.do(t.Context(), job, h)
 		if f := wantFailure(t, err, media.CodeSourceNotFound); !f.Permanent {
 			t.Error("it is tried again")
+		}
+		b.write(t, "nowhere/a.jpg", scene(40, 30))
+		if got := mustDo[summary](t, b, job, h); got.Succeeded != 1 {
+			t.Errorf("when there is one, and somebody asks again: %+v", got)
 		}
 	})
 }

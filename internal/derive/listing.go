@@ -123,10 +123,14 @@ func (b *bulk) add(p page) {
 	b.skipped += p.Skipped
 }
 
-// saveListed makes the last pages and the end of the list one change.
+// saveListed makes the last pages and the end of the list one change. A list
+// that no work can follow is not kept: whoever has put right what was wrong may
+// ask for the job to be tried again.
 func (b *bulk) saveListed(ctx context.Context, number int, pages []page, whole bool) error {
-	if len(b.names) > maxItems {
-		return b.checkListed()
+	if whole || len(b.names) > maxItems {
+		if err := b.checkListed(); err != nil {
+			return err
+		}
 	}
 	var rows []jobs.Checkpoint
 	for i, p := range pages {

@@ -33,7 +33,7 @@ func (h *bulkHandler) Do(ctx context.Context, task *jobs.Task) (json.RawMessage,
 	}
 	if params.into == intoCache && h.cfg.Warmer == nil {
 		return nil, &jobs.Failure{Code: string(media.CodeInvalidParameter), Permanent: true,
-			Reason: "This worker knows no image server whose cache it could fill; set cache-url."}
+			Reason: "This worker knows no image server whose cache it could fill; set cache-url, or in up a cache of its own."}
 	}
 	b := &bulk{cfg: h.cfg, task: task, params: params, maker: h.cfg.maker(task)}
 	if err := b.resume(ctx); err != nil {

@@ -1,12 +1,13 @@
 package derive
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spillway-media/spillway/jobs"
@@ -43,13 +44,7 @@ func (b *bulk) conclude(ctx context.Context) (json.RawMessage, error) {
 		Items: len(b.names), Succeeded: len(b.done), Failed: len(b.failed), Skipped: b.skipped, Resumed: b.resumed,
 		Into: b.params.into, Failures: b.failed[:min(len(b.failed), shownFailures)],
 	}
-	lines, err := b.lines(&s)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(lines)
-	s.Report = &report{Key: b.maker.folder + "/report-" + hex.EncodeToString(sum[:8]) + ".jsonl", Bytes: int64(len(lines))}
-	if err := b.maker.put(ctx, s.Report.Key, bytes.NewReader(lines), s.Report.Bytes); err != nil {
+	if err := b.write(ctx, &s); err != nil {
 		return nil, err
 	}
 	if most := b.params.failures(len(b.names)); len(b.failed) > most {
@@ -58,36 +53,67 @@ func (b *bulk) conclude(ctx context.Context) (json.RawMessage, error) {
 	return encode(s)
 }
 
-// lines are those of the report in the order of the items. It counts outputs.
-func (b *bulk) lines(s *summary) ([]byte, error) {
+// write stores the report. It goes by a file, because it may have a hundred
+// megabytes and several jobs may end at once.
+func (b *bulk) write(ctx context.Context, s *summary) error {
+	file, err := unnamedFile("spillway-report-*")
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it has no name, so nothing of it stays
+	hash := sha256.New()
+	if err := b.lines(io.MultiWriter(file, hash), s); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	bytes, err := file.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	s.Report = &report{Key: b.maker.folder + "/report-" + hex.EncodeToString(hash.Sum(nil)[:8]) + ".jsonl", Bytes: bytes}
+	return b.maker.put(ctx, s.Report.Key, file, bytes)
+}
+
+// lines writes those of the report in the order of the items. It counts outputs.
+func (b *bulk) lines(to io.Writer, s *summary) error {
 	failed := make(map[int]item, len(b.failed))
 	for _, i := range b.failed {
 		failed[i.Index] = i
 	}
-	var lines bytes.Buffer
+	lines := bufio.NewWriter(to)
 	for index := range b.names {
 		raw := b.done[index]
 		if raw != nil {
-			var made item
-			if err := json.Unmarshal(raw, &made); err != nil {
-				return nil, fmt.Errorf("read checkpoint of item %d: %w", index, err)
-			}
-			s.Outputs += len(made.Outputs)
-			for _, o := range made.Outputs {
-				s.Bytes += o.Bytes
+			if err := s.count(index, raw); err != nil {
+				return err
 			}
 		} else if i, ok := failed[index]; ok {
 			var err error
 			if raw, err = encode(i); err != nil {
-				return nil, err
+				return err
 			}
 		} else {
 			continue // the job stopped before it came to this one
 		}
-		lines.Write(raw)
-		lines.WriteByte('\n')
+		_, _ = lines.Write(raw) // Flush has the error
+		_ = lines.WriteByte('\n')
 	}
-	return lines.Bytes(), nil
+	return lines.Flush()
+}
+
+// count adds what a checkpoint says was made.
+func (s *summary) count(index int, checkpoint json.RawMessage) error {
+	var made item
+	if err := json.Unmarshal(checkpoint, &made); err != nil {
+		return fmt.Errorf("read checkpoint of item %d: %w", index, err)
+	}
+	s.Outputs += len(made.Outputs)
+	for _, o := range made.Outputs {
+		s.Bytes += o.Bytes
+	}
+	return nil
 }
 
 // tooManyFailed ends the job, for good when trying again would change nothing.

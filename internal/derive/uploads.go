@@ -42,15 +42,11 @@ func NewUploads(store blob.Store) *Uploads { return &Uploads{store: store} }
 // job's input; it holds 128 random bits and the beginning of the content's hash.
 // Too large a body is a media.Error with the code source-too-large.
 func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id string, bytes int64, err error) {
-	file, err := os.CreateTemp("", "spillway-upload-*")
+	file, err := unnamedFile("spillway-upload-*")
 	if err != nil {
 		return "", 0, fmt.Errorf("store upload: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it has no name, so nothing of it stays
-	// Without a name it is gone whatever happens to this process.
-	if err := os.Remove(file.Name()); err != nil {
-		return "", 0, fmt.Errorf("store upload: %w", err)
-	}
 	hash := sha256.New()
 	bytes, err = io.Copy(io.MultiWriter(file, hash), io.LimitReader(body, maxBytes+1))
 	switch {
@@ -73,4 +69,16 @@ func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id s
 		return "", 0, fmt.Errorf("store upload: %w", err)
 	}
 	return id, bytes, nil
+}
+
+// unnamedFile is a file that is gone whatever happens to this process.
+func unnamedFile(pattern string) (*os.File, error) {
+	file, err := os.CreateTemp("", pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }

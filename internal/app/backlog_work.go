@@ -78,11 +78,11 @@ func misspelt(queue string) string {
 }
 
 // warmer is how bulk jobs fill the cache of the image server: that at cache-url,
-// else this process, if it is one. nil is none.
+// else this process, if it is one that keeps what it makes. nil is none.
 func (p *program) warmer(ctx context.Context) (derive.Warmer, error) {
 	c := p.cfg
 	switch {
-	case c.CacheURL == "" && p.role == Work:
+	case c.CacheURL == "" && (p.role == Work || c.CacheMemory == 0 && c.CacheDisk == 0):
 		return nil, nil
 	case c.CacheURL == "":
 		return derive.NewLocalWarmer(p.service), nil

@@ -223,6 +223,15 @@ func TestUpMakesWhatIsEnqueued(t *testing.T) {
 	}
 }
 
+func TestUpWithoutACacheFillsNone(t *testing.T) {
+	p := run(t, app.Up, "listening", func(c *app.Config) { c.CacheMemory, c.CacheDisk = 0, 0 })
+	p.log.await(t, "worker registered")
+	code, stdout, stderr := command(t, "enqueue", "bulk.derive", "--param", "prefix=", "--param", "into=cache", "--sizes", "30x0", "--wait", "--json", "--data", p.cfg.Data)
+	if job := finished(t, stdout); code != 3 || job.State != jobs.Failed || !strings.Contains(job.Reason, "cache") {
+		t.Errorf("exit code %d, job %+v, %s", code, job, stderr)
+	}
+}
+
 func TestUpOpensItsApiAgainWithTheSameToken(t *testing.T) {
 	data := t.TempDir()
 	first := run(t, app.Up, "listening", func(c *app.Config) { c.Data = data })

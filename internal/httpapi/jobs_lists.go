@@ -115,11 +115,9 @@ func (a *jobsAPI) listJobs(x *exchange, _ string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := x.ask()
-	defer cancel()
-	page, err := a.cfg.Store.Jobs(ctx, filter)
+	page, more, err := a.readPage(x, filter)
 	if err != nil {
-		return jobFault(err)
+		return err
 	}
 	answer := struct {
 		Jobs []jobs.Document `json:"jobs"`
@@ -128,11 +126,45 @@ func (a *jobsAPI) listJobs(x *exchange, _ string) error {
 	for i := range page {
 		answer.Jobs[i] = page[i].Document()
 	}
-	if len(page) == filter.Limit {
+	if more {
 		answer.Next = page[len(page)-1].ID.String()
 		p.linkNext(x, answer.Next)
 	}
 	return a.writeJSON(x, http.StatusOK, answer)
+}
+
+const (
+	// longestList is where a page of jobs ends early: params may have a megabyte
+	// each, and neither side wants two hundred of them at once.
+	longestList = 8 << 20
+	// listStep is how many jobs are read of the store at a time.
+	listStep = 20
+)
+
+// readPage reads jobs until there are as many as the filter allows, or they are
+// too long for more; then more may follow.
+func (a *jobsAPI) readPage(x *exchange, filter jobs.Filter) (page []jobs.Job, more bool, err error) {
+	ctx, cancel := x.ask()
+	defer cancel()
+	most, size := filter.Limit, 0
+	for len(page) < most {
+		filter.Limit = min(listStep, most-len(page))
+		step, err := a.cfg.Store.Jobs(ctx, filter)
+		if err != nil {
+			return nil, false, jobFault(err)
+		}
+		for _, job := range step {
+			if size += len(job.Params) + len(job.Result); size > longestList && len(page) > 0 {
+				return page, true, nil
+			}
+			page = append(page, job)
+		}
+		if len(step) < filter.Limit {
+			return page, false, nil
+		}
+		filter.Before = page[len(page)-1].ID
+	}
+	return page, true, nil
 }
 
 func (p parameters) filter() (f jobs.Filter, err error) {

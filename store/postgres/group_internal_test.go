@@ -25,7 +25,7 @@ func TestACommitThatIsNotAnsweredIsNotDoneAgain(t *testing.T) {
 				<-first // the others come in meanwhile
 				return make([]struct{}, len(ins)), make([]error, len(ins)), nil
 			}
-			time.Sleep(time.Microsecond) // what it takes to come here
+			<-time.After(time.Microsecond) // what it takes to come here
 			err := s.call(ctx, "insert", func(ctx context.Context) error {
 				<-ctx.Done()
 				return ctx.Err()

@@ -114,7 +114,8 @@ func refused(err error) error {
 	if !errors.As(err, &coded) || coded.Code != media.CodeSourceFailed || source.Unavailable(err) {
 		return err
 	}
-	return media.Wrap(media.CodeDecodeFailed, err, "The image server does not make this picture.")
+	// Its status tells a picture that is broken from a signature that is wrong.
+	return media.Wrap(media.CodeDecodeFailed, err, "The image server does not make this picture: %s", coded.Detail)
 }
 
 func boxOf(request media.Request) string {

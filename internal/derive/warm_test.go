@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +76,7 @@ func (s *imageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestARemoteWarmerAsksAsClientsDo(t *testing.T) {
-	s := &imageServer{status: map[string]int{"broken.jpg": 422, "gone.jpg": 404, "busy.jpg": 503}}
+	s := &imageServer{status: map[string]int{"broken.jpg": 422, "gone.jpg": 404, "busy.jpg": 503, "unsigned.jpg": 403}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	router, err := source.New(t.Context(), source.Config{Allow: []string{server.URL}, AllowPrivate: true, Retries: -1}, discard())
@@ -123,11 +124,11 @@ func TestARemoteWarmerAsksAsClientsDo(t *testing.T) {
 		code  media.Code
 		again bool
 	}{
-		"broken.jpg": {media.CodeDecodeFailed, false}, "gone.jpg": {media.CodeSourceNotFound, false}, "busy.jpg": {media.CodeSourceFailed, true},
+		"broken.jpg": {media.CodeDecodeFailed, false}, "unsigned.jpg": {media.CodeDecodeFailed, false}, "gone.jpg": {media.CodeSourceNotFound, false}, "busy.jpg": {media.CodeSourceFailed, true},
 	} {
 		t.Run("what the server says of "+ref, func(t *testing.T) {
 			_, err := ask(ref, "format=webp")
-			if codeOf(err) != c.code || source.Unavailable(err) != c.again {
+			if codeOf(err) != c.code || source.Unavailable(err) != c.again || !strings.Contains(err.Error(), strconv.Itoa(s.status[ref])) {
 				t.Errorf("got %v", err)
 			}
 		})

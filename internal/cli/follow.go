@@ -32,7 +32,7 @@ func follow(ctx context.Context, s *session, d desk, id jobs.ID, how following) 
 		if errors.Is(err, context.Canceled) || ctx.Err() != nil {
 			// The job goes on without whoever waited for it.
 			_, _ = fmt.Fprintf(s.Stderr, "spillway: job %s goes on; watch it again by: spillway jobs watch %s\n", id, id)
-			return fmt.Errorf("wait for job %s: %w", id, context.Canceled)
+			return toldError{fmt.Errorf("wait for job %s: %w", id, context.Canceled)}
 		}
 		return err
 	}

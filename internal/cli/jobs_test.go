@@ -126,6 +126,30 @@ func TestWhoAsksForAJobLearnsWhetherAnybodyIsThereToDoIt(t *testing.T) {
 	}
 }
 
+// impatient stops what it is told of.
+type impatient struct {
+	bytes.Buffer
+	stop context.CancelCauseFunc
+}
+
+// Write notes what is told and sends the signal.
+func (i *impatient) Write(text []byte) (int, error) {
+	i.stop(cli.InterruptedError{Signal: syscall.SIGINT})
+	return i.Buffer.Write(text)
+}
+
+func TestWhoStopsWaitingIsToldOnceThatTheJobGoesOn(t *testing.T) {
+	data := t.TempDir()
+	id := enqueueIn(t, data)
+	ctx, stop := context.WithCancelCause(t.Context())
+	told := &impatient{stop: stop}
+	code := cli.Main(ctx, []string{"jobs", "watch", id, "--data", data}, cli.System{Stdout: &bytes.Buffer{}, Stderr: told})
+	want := "job " + id + " queued\nspillway: job " + id + " goes on; watch it again by: spillway jobs watch " + id + "\n"
+	if code != 130 || told.String() != want {
+		t.Errorf("exit code %d, told %q, want %q", code, told.String(), want)
+	}
+}
+
 func TestWhereOutputsLieIsTold(t *testing.T) {
 	data := t.TempDir()
 	id := enqueueIn(t, data)

@@ -19,8 +19,8 @@ type KeeperConfig struct {
 	// Ageing lowers the rank of jobs of priority 4 to 10 by one each time they
 	// have waited so long; 0 leaves ranks alone.
 	Ageing time.Duration
-	// Retention is how long finished jobs are kept (succeeded 7 days, failed
-	// and cancelled 30).
+	// Retention is how long finished jobs are kept (succeeded and cancelled 3 days,
+	// failed 14).
 	Retention Retention
 	// Queues are set right even if they never had a job here.
 	Queues []string
@@ -67,7 +67,7 @@ func (c KeeperConfig) withDefaults() KeeperConfig {
 		or    time.Duration
 	}{
 		{&c.Promote, time.Second}, {&c.Rescue, 5 * time.Second}, {&c.Reconcile, 10 * time.Second},
-		{&c.Retention.Succeeded, 7 * day}, {&c.Retention.Failed, 30 * day}, {&c.Retention.Cancelled, 30 * day},
+		{&c.Retention.Succeeded, 3 * day}, {&c.Retention.Failed, 14 * day}, {&c.Retention.Cancelled, 3 * day},
 	} {
 		if *d.value == 0 {
 			*d.value = d.or

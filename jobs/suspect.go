@@ -14,7 +14,7 @@ type seclusion struct {
 func (s *seclusion) look(waits bool, now time.Time, lease time.Duration) {
 	switch {
 	case !waits:
-		s.until = time.Time{}
+		*s = seclusion{} // somebody has it; the next one is worth as much
 	case !now.Before(s.again):
 		s.until, s.again = now.Add(lease), now.Add(11*lease)
 	}

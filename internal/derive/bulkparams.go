@@ -106,6 +106,9 @@ func (p bulkParams) check(listed bool) error {
 	if p.into != intoBlob && p.into != intoCache {
 		errs = append(errs, wrong("params.into", "%.100q is neither blob nor cache.", p.into))
 	}
+	if mark := p.outputs[0].Watermark; mark != nil && p.into == intoCache && strings.HasPrefix(mark.URL, source.UploadScheme) {
+		errs = append(errs, wrong("params.watermark", "the image server serves no picture with an upload on it, so there is nothing to make ready."))
+	}
 	if listed {
 		errs = append(errs, p.checkInputs())
 	} else if err := checkListed(p.prefix); err != nil {

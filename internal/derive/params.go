@@ -134,6 +134,11 @@ func expand(query url.Values, limits media.Limits) (pictureParams, error) {
 		if err != nil {
 			return p, specErrors([]error{err})
 		}
+		if mark := whole.Watermark; mark != nil {
+			if err := checkInput("params.watermark", mark.URL); err != nil {
+				return p, err
+			}
+		}
 		for _, size := range whole.Sizes {
 			one := whole
 			one.Sizes = []media.Size{size}

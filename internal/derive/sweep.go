@@ -43,7 +43,7 @@ func (u *Uploads) Sweep(ctx context.Context, before time.Time, list JobLister) (
 	return removed, nil
 }
 
-// old lists keys after after of what is from before a moment, and whether there
+// old lists what is from before a moment among the keys behind one, and whether there
 // may be more after last.
 func (u *Uploads) old(ctx context.Context, before time.Time, after string) (keys map[string]bool, last string, more bool, err error) {
 	keys, last, more = map[string]bool{}, after, true

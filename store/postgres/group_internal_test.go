@@ -50,3 +50,13 @@ func TestACommitThatIsNotAnsweredIsNotDoneAgain(t *testing.T) {
 		}
 	})
 }
+
+// Two endings of one job in one statement would both be told that they did it.
+func TestTwoEndingsOfAJobAreNeverCommittedTogether(t *testing.T) {
+	batch := []finish{{lease: jobs.Lease{ID: 1, Token: "a"}}, {lease: jobs.Lease{ID: 2, Token: "b"}}}
+	for id, want := range map[jobs.ID]bool{1: false, 2: false, 3: true} {
+		if got := fitsFinish(batch, finish{lease: jobs.Lease{ID: id, Token: "c"}}); got != want {
+			t.Errorf("an ending of job %s fits: %v", id, got)
+		}
+	}
+}

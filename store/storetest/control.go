@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-media/spillway/jobs"
@@ -14,7 +16,43 @@ func cancelRules() []rule {
 		{"bug-reports 24: an orphan is cancelled at once", cancelOrphan},
 		{"cancelling what was cancelled changes nothing", cancelAgain},
 		{"what succeeded or failed cannot be cancelled", cancelOver},
+		{"a job that ends while it is cancelled has ended", cancelWhileItEnds},
 	}
+}
+
+// cancelWhileItEnds also has two try a job again at once.
+func cancelWhileItEnds(f *fixture) {
+	for range 20 {
+		j := f.begin()
+		f.atOnce(2, func(i int, s jobs.Store) error {
+			if i == 0 {
+				return s.Finish(f.ctx, leaseOf(j), failed())
+			}
+			_, err := s.Cancel(f.ctx, j.ID, "It is not wanted any more.")
+			return unless(err, jobs.ErrState)
+		})
+		f.is(j.ID, jobs.Failed)
+		var tries atomic.Int64
+		f.atOnce(4, func(_ int, s jobs.Store) error {
+			_, err := s.Retry(f.ctx, j.ID)
+			if err == nil {
+				tries.Add(1)
+			}
+			return unless(err, jobs.ErrState)
+		})
+		if n := tries.Load(); n != 1 {
+			f.Fatalf("it was tried again %d times at once", n)
+		}
+		f.finish(f.start(j.ID), succeeded())
+	}
+}
+
+// unless is err, but for one that is expected.
+func unless(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 func cancelQueued(f *fixture) {

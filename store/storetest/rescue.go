@@ -178,6 +178,11 @@ func suspectAlone(f *fixture) {
 	if got := ids(busy); !slices.Equal(got, others) {
 		f.Errorf("a busy worker claimed %v; want %v and not the suspect", got, others)
 	}
+	f.must(f.Store.Drain(f.ctx, worker, time.Hour))
+	if got := ids(f.claim(3)); len(got) > 0 {
+		f.Errorf("a draining worker claimed %v", got)
+	}
+	f.must(f.Store.Undrain(f.ctx, worker))
 	if got := ids(f.claim(3)); !slices.Equal(got, []jobs.ID{j.ID}) {
 		f.Errorf("a worker that holds nothing claimed %v; want the suspect alone", got)
 	}

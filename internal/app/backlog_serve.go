@@ -37,7 +37,7 @@ func (p *program) jobsConfig(role Role) (*httpapi.JobsConfig, error) {
 	}
 	return &httpapi.JobsConfig{
 		Tokens: tokens, Client: p.backlog.client, Store: p.backlog.store,
-		Uploads: derive.NewUploads(p.backlog.blobs), Outputs: p.backlog.blobs,
+		Uploads: derive.NewUploads(p.backlog.blobs, p.cfg.SpoolDir), Outputs: p.backlog.blobs,
 		MaxUpload: int64(p.cfg.MaxSourceBytes), BodyTimeout: p.cfg.StallTimeout,
 	}, nil
 }
@@ -161,7 +161,7 @@ const sweepEvery = time.Hour
 
 // sweep removes them until ctx ends. Several processes may do it at once.
 func (b *backlog) sweep(ctx context.Context) {
-	kept := derive.NewUploads(b.blobs)
+	kept := derive.NewUploads(b.blobs, b.cfg.SpoolDir)
 	again := time.NewTicker(sweepEvery)
 	defer again.Stop()
 	for {

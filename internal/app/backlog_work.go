@@ -39,7 +39,7 @@ func (p *program) originals() source.Opener {
 	if p.backlog == nil {
 		return p.sources
 	}
-	return derive.NewUploads(p.backlog.blobs).Opener(p.sources, int64(p.cfg.MaxSourceBytes))
+	return derive.NewUploads(p.backlog.blobs, p.cfg.SpoolDir).Opener(p.sources, int64(p.cfg.MaxSourceBytes))
 }
 
 // staffBacklog gives the backlog what the role has besides keeping it in order.
@@ -130,7 +130,7 @@ func (p *program) newWorker(ctx context.Context, facts machine.Facts) (*jobs.Wor
 		},
 		Handlers: derive.Handlers(derive.Config{
 			Limits: c.Media(), Images: p.service, Blobs: p.backlog.blobs, Lister: p.sources,
-			Warmer: warmer, Log: p.log,
+			Warmer: warmer, TempDir: c.SpoolDir, Log: p.log,
 		}),
 		Slots: c.Max, Lease: c.Lease, DrainTimeout: drain, Gate: gate, Machine: machineUse(facts),
 	}, p.backlog.store, p.backlog.bell, p.log)

@@ -93,11 +93,11 @@ func (b *bench) open(t *testing.T, blobs string, change ...func(*transform.Confi
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.uploads = derive.NewUploads(store)
+	b.uploads = derive.NewUploads(store, t.TempDir())
 	b.sources = &fetching{Conditional: b.uploads.Opener(router, 1<<20)}
 	b.images = service(t, b.engine, b.sources, change...)
 	b.cfg = derive.Config{
-		Limits: media.DefaultLimits(), Images: b.images, Blobs: store, Lister: router,
+		Limits: media.DefaultLimits(), Images: b.images, Blobs: store, Lister: router, TempDir: t.TempDir(),
 		Warmer: derive.NewLocalWarmer(b.images), Log: log,
 	}
 }

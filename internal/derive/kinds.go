@@ -56,7 +56,9 @@ type Config struct {
 	Lister Lister
 	// Warmer is for into=cache; nil fails such jobs.
 	Warmer Warmer
-	Log    *slog.Logger
+	// TempDir is for reports until they are whole, the system's own when empty.
+	TempDir string
+	Log     *slog.Logger
 }
 
 // Handlers do the jobs that Kinds lists.

@@ -56,7 +56,7 @@ func (b *bulk) conclude(ctx context.Context) (json.RawMessage, error) {
 // write stores the report. It goes by a file, because it may have a hundred
 // megabytes and several jobs may end at once.
 func (b *bulk) write(ctx context.Context, s *summary) error {
-	file, err := unnamedFile("spillway-report-*")
+	file, err := unnamedFile(b.cfg.TempDir, "spillway-report-*")
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

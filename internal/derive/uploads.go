@@ -33,16 +33,20 @@ func uploadKey(ref string) (string, error) {
 
 // Uploads are originals that were sent to be the input of jobs. An id cannot be
 // guessed, and whoever has it may use the upload until it is swept.
-type Uploads struct{ store blob.Store }
+type Uploads struct {
+	store blob.Store
+	temp  string
+}
 
-// NewUploads keeps uploads in store.
-func NewUploads(store blob.Store) *Uploads { return &Uploads{store: store} }
+// NewUploads keeps uploads in store. Until they are whole they lie in the folder
+// temp, the system's own when empty.
+func NewUploads(store blob.Store, temp string) *Uploads { return &Uploads{store: store, temp: temp} }
 
 // Put stores a body of maxBytes at most. The id goes behind "upload:" in a
 // job's input; it holds 128 random bits and the beginning of the content's hash.
 // Too large a body is a media.Error with the code source-too-large.
 func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id string, bytes int64, err error) {
-	file, err := unnamedFile("spillway-upload-*")
+	file, err := unnamedFile(u.temp, "spillway-upload-*")
 	if err != nil {
 		return "", 0, fmt.Errorf("store upload: %w", err)
 	}
@@ -72,8 +76,8 @@ func (u *Uploads) Put(ctx context.Context, body io.Reader, maxBytes int64) (id s
 }
 
 // unnamedFile is a file that is gone whatever happens to this process.
-func unnamedFile(pattern string) (*os.File, error) {
-	file, err := os.CreateTemp("", pattern)
+func unnamedFile(dir, pattern string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, err
 	}

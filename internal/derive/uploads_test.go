@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -143,7 +144,7 @@ func (u unheard) Put(ctx context.Context, key string, body io.ReadSeeker, size i
 
 func TestAnUploadThatIsSentTwiceIsStored(t *testing.T) {
 	b := newBench(t, nil)
-	if _, _, err := derive.NewUploads(unheard{b.cfg.Blobs}).Put(t.Context(), strings.NewReader("x"), 10); err != nil {
+	if _, _, err := derive.NewUploads(unheard{b.cfg.Blobs}, "").Put(t.Context(), strings.NewReader("x"), 10); err != nil {
 		t.Error(err)
 	}
 }
@@ -240,7 +241,7 @@ func TestUploadsOpen(t *testing.T) {
 	})
 	t.Run("one that was cut off is no good", func(t *testing.T) {
 		key := "uploads/" + id
-		object, err := derive.NewUploads(cut{b.cfg.Blobs}).Opener(b.sources.Conditional, 100).Open(t.Context(), "upload:"+id)
+		object, err := derive.NewUploads(cut{b.cfg.Blobs}, "").Opener(b.sources.Conditional, 100).Open(t.Context(), "upload:"+id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,4 +250,14 @@ func TestUploadsOpen(t *testing.T) {
 			t.Errorf("%s ended with %v", key, err)
 		}
 	})
+}
+
+// The system's own folder for temporary files may be one that cannot be written.
+func TestTemporaryFilesLieWhereTheyWereTold(t *testing.T) {
+	b := newBench(t, gallery(2))
+	t.Setenv("TMPDIR", filepath.Join(b.root, "nowhere"))
+	if _, _, err := b.uploads.Put(t.Context(), strings.NewReader("x"), 10); err != nil {
+		t.Error(err)
+	}
+	mustDo[summary](t, b, enqueue(t, derive.TypeBulk, "", `{"prefix":"in/","sizes":"30x0"}`), newHost())
 }

@@ -52,7 +52,7 @@ func newJobBench(t testing.TB, change func(*httpapi.JobsConfig)) *jobBench {
 	}
 	config := &httpapi.JobsConfig{
 		Tokens: parsed, Client: b.client, Store: b.store,
-		Uploads: derive.NewUploads(b.blobs), Outputs: b.blobs, MaxUpload: 1 << 20,
+		Uploads: derive.NewUploads(b.blobs, t.TempDir()), Outputs: b.blobs, MaxUpload: 1 << 20,
 	}
 	if change != nil {
 		change(config)

@@ -48,7 +48,7 @@ func WithClockOffset(offset func() time.Duration) Option {
 // Open opens the file at path, makes it when there is none, and brings it to the
 // schema of this release. Whoever opens a file must Close it.
 func Open(ctx context.Context, path string, log *slog.Logger, options ...Option) (*Store, error) {
-	absolute, err := filepath.Abs(path)
+	absolute, err := target(path)
 	if err != nil {
 		return nil, fmt.Errorf("open job store: %w", err)
 	}
@@ -83,6 +83,31 @@ func (s *Store) open(ctx context.Context, log *slog.Logger) error {
 	s.reads = newStatements(texts, s.db.PrepareContext)
 	s.writer, err = openWriter(ctx, s.path, texts, s.offset)
 	return err
+}
+
+// target follows symbolic links, as SQLite does, so that whoever opens the file
+// by another name has the same locks beside it. There need be no file yet.
+func target(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if file, err := filepath.EvalSymlinks(absolute); err == nil {
+		return file, nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, filepath.Base(absolute))
+	link, err := os.Readlink(file)
+	switch {
+	case err != nil:
+		return file, nil // not a link
+	case filepath.IsAbs(link):
+		return link, nil
+	}
+	return filepath.Join(folder, link), nil
 }
 
 // createFile makes the file so that only its owner reads it: rows hold leases

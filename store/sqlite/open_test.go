@@ -196,3 +196,30 @@ func TestNothingIsAcknowledgedThatGoesToAFileWithoutAName(t *testing.T) {
 		})
 	}
 }
+
+func TestAFileOfTwoNamesIsOneStore(t *testing.T) {
+	path := file(t)
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	first, second := open(t, link), open(t, path) // the link is there before the file
+	for _, s := range []*sqlite.Store{first, second} {
+		if _, err := s.Enqueue(t.Context(), []jobs.Spec{spec("images")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := rows(t, path, "processing_jobs"); n != 2 {
+		t.Errorf("%d of 2 jobs are in the file", n)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read the file: %v, %v", info.Mode(), err)
+	}
+	won, err := first.Elect(t.Context(), "reconciler")
+	if err != nil || won == nil {
+		t.Fatal(won, err)
+	}
+	if other, err := second.Elect(t.Context(), "reconciler"); err != nil || other != nil {
+		t.Errorf("two are elected (%v)", err)
+	}
+}

@@ -101,13 +101,13 @@ func target(path string) (string, error) {
 	}
 	file := filepath.Join(folder, filepath.Base(absolute))
 	link, err := os.Readlink(file)
-	switch {
-	case err != nil:
-		return file, nil // not a link
-	case filepath.IsAbs(link):
+	if err == nil && filepath.IsAbs(link) {
 		return link, nil
 	}
-	return filepath.Join(folder, link), nil
+	if err == nil {
+		return filepath.Join(folder, link), nil
+	}
+	return file, nil //nolint:nilerr // it is no link
 }
 
 // createFile makes the file so that only its owner reads it: rows hold leases

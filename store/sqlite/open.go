@@ -107,7 +107,7 @@ func target(path string) (string, error) {
 	if err == nil {
 		return filepath.Join(folder, link), nil
 	}
-	return file, nil //nolint:nilerr // it is no link
+	return file, nil // it is no link
 }
 
 // createFile makes the file so that only its owner reads it: rows hold leases

@@ -169,13 +169,19 @@ func contenders(o options, s *services) []contender {
 			return spillwaySQLite(ctx, s.file())
 		}},
 		{"River on SQLite", "every commit on disk (synchronous=FULL)", o.scale(3000), func(ctx context.Context) (system, error) {
-			return riverSQLite(ctx, s.folder())
+			return riverSQLite(ctx, s.folder(), 0)
+		}},
+		{"River on SQLite, fetching each millisecond", "every commit on disk (synchronous=FULL)", o.scale(3000), func(ctx context.Context) (system, error) {
+			return riverSQLite(ctx, s.folder(), time.Millisecond)
 		}},
 		{"Spillway on Postgres and Redis", "every commit on disk", o.scale(10000), func(ctx context.Context) (system, error) {
 			return spillwayPostgres(ctx, s.postgres.NewDatabase(s.owner), s.redis.URL)
 		}},
 		{"River on Postgres", "every commit on disk", o.scale(3000), func(ctx context.Context) (system, error) {
-			return riverPostgres(ctx, s.postgres.NewDatabase(s.owner))
+			return riverPostgres(ctx, s.postgres.NewDatabase(s.owner), 0)
+		}},
+		{"River on Postgres, fetching each millisecond", "every commit on disk", o.scale(10000), func(ctx context.Context) (system, error) {
+			return riverPostgres(ctx, s.postgres.NewDatabase(s.owner), time.Millisecond)
 		}},
 		{"asynq on Redis", "none: Redis in memory, as the test server has it", o.scale(20000), func(ctx context.Context) (system, error) {
 			return openAsynq(ctx, testservices.Redis(s.owner).URL)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,11 +26,14 @@ type nothing struct{}
 
 func (nothing) Kind() string { return "nothing" }
 
-// riverSystem is River with every default but the number of workers.
+// riverSystem is River with every default but the number of workers, or with
+// the wait between two fetches, which bounds it at 50 jobs each 100 ms, taken to
+// a hundredth.
 type riverSystem[TTx any] struct {
-	driver riverdriver.Driver[TTx]
-	free   func()
-	client *river.Client[TTx] // inserts only
+	driver   riverdriver.Driver[TTx]
+	free     func()
+	client   *river.Client[TTx] // inserts only
+	cooldown time.Duration      // between two fetches; 0: its default, 100 ms
 }
 
 type riverWorker struct {
@@ -44,7 +48,7 @@ func (w *riverWorker) Work(context.Context, *river.Job[nothing]) error {
 
 func silent() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-func openRiver[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], free func()) (system, error) {
+func openRiver[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], cooldown time.Duration, free func()) (system, error) {
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: silent()})
 	if err != nil {
 		return nil, err
@@ -56,25 +60,25 @@ func openRiver[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], fre
 	if err != nil {
 		return nil, err
 	}
-	return &riverSystem[TTx]{driver, free, client}, nil
+	return &riverSystem[TTx]{driver, free, client, cooldown}, nil
 }
 
 // riverSQLite opens the file as its documentation asks for: one connection.
-func riverSQLite(ctx context.Context, dir string) (system, error) {
+func riverSQLite(ctx context.Context, dir string, cooldown time.Duration) (system, error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "river.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return openRiver(ctx, riversqlite.New(db), func() { _ = db.Close() })
+	return openRiver(ctx, riversqlite.New(db), cooldown, func() { _ = db.Close() })
 }
 
-func riverPostgres(ctx context.Context, dsn string) (system, error) {
+func riverPostgres(ctx context.Context, dsn string, cooldown time.Duration) (system, error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
-	return openRiver[pgx.Tx](ctx, riverpgxv5.New(pool), pool.Close)
+	return openRiver[pgx.Tx](ctx, riverpgxv5.New(pool), cooldown, pool.Close)
 }
 
 func (s *riverSystem[TTx]) enqueue(ctx context.Context, n int) error {
@@ -97,7 +101,7 @@ func (s *riverSystem[TTx]) drain(ctx context.Context, n int) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{count: count})
 	client, err := river.NewClient(s.driver, &river.Config{
-		Logger: silent(), Workers: workers,
+		Logger: silent(), Workers: workers, FetchCooldown: s.cooldown,
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: riverWorkers}},
 	})
 	if err != nil {

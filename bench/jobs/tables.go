@@ -60,9 +60,9 @@ func drainTable(rows []result) string {
 
 func backlogTable(rows []backlog) string {
 	var b strings.Builder
-	b.WriteString("| Store | Ready jobs | Claim p50 | p99 | slowest of 1,000 | Look at all queues |\n|---|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| Store | Ready jobs | Claim p50 | p99 | slowest of 1,000 | Queues counted to 10,000 | to 1,000,000 |\n|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s |\n", r.store, r.ready, short(r.p50), short(r.p99), short(r.slow), short(r.look))
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s |\n", r.store, r.ready, short(r.p50), short(r.p99), short(r.slow), short(r.look), short(r.count))
 	}
 	return b.String()
 }

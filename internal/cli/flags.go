@@ -9,23 +9,18 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/spillway-media/spillway/internal/app/settings"
 )
 
 // wordFlags makes flags tell what they need in the words the settings have
 // everywhere else, and the help of --help say what it does.
 func wordFlags(parser *kong.Kong) error {
 	parser.Model.HelpFlag.Help = "Show this help."
-	allowed := map[string]string{}
-	for _, s := range settings.All() {
-		allowed[s.Key] = s.Allowed
-	}
+	known := newKnownSettings()
 	for _, command := range parser.Model.Leaves(false) {
 		for _, flag := range command.Flags {
-			what := allowed[flag.Name]
-			if !isSetting(flag) {
-				what = ownAllowed(flag)
+			what := ownAllowed(flag)
+			if s, ok := known.of(flag); ok {
+				what = s.Allowed
 			}
 			flag.Mapper = newFlagReader(flag, what)
 		}
@@ -104,10 +99,13 @@ func (r flagReader) must() string {
 }
 
 // given tells of the settings on the command line, by name, that they stand there.
-func given(command *kong.Context) map[string]string {
+func given(command *kong.Context, known knownSettings) map[string]string {
 	origins := map[string]string{}
 	for _, part := range command.Path {
-		if part.Flag != nil && !part.Resolved && (isSetting(part.Flag) || part.Flag.Name == "config") {
+		if part.Flag == nil || part.Resolved {
+			continue
+		}
+		if _, ok := known.of(part.Flag); ok || part.Flag.Name == "config" {
 			origins[part.Flag.Name] = "flag --" + part.Flag.Name
 		}
 	}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/alecthomas/kong"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -54,7 +52,8 @@ func (l *layers) BeforeResolve(command *kong.Context, s *session) error {
 			path, _ = command.FlagValue(flag).(string)
 		}
 	}
-	l.given = given(command)
+	known := newKnownSettings()
+	l.given = given(command, known)
 	loaded, err := settings.Load(s.Environ, path)
 	if loaded == nil {
 		return err
@@ -64,7 +63,7 @@ func (l *layers) BeforeResolve(command *kong.Context, s *session) error {
 		return l.locate(err)
 	}
 	command.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		if !isSetting(flag) {
+		if _, ok := known.of(flag); !ok {
 			return nil, nil
 		}
 		return resolve(loaded, flag), nil
@@ -84,12 +83,26 @@ func (l *layers) locate(err error) error {
 	return located
 }
 
-// isSetting tells a flag that is a setting by its heading: --queue of enqueue
-// is no setting, though there is one of this name.
-func isSetting(flag *kong.Flag) bool {
-	return flag.Group != nil && slices.ContainsFunc(settings.All(), func(s settings.Setting) bool {
-		return s.Key == flag.Name && s.Group == flag.Group.Key
-	})
+// knownSettings tells flags that are settings from others. It is made once for
+// all flags of a start, because to read the table takes as long as all the rest.
+type knownSettings map[[2]string]settings.Setting
+
+func newKnownSettings() knownSettings {
+	known := knownSettings{}
+	for _, s := range settings.All() {
+		known[[2]string{s.Group, s.Key}] = s
+	}
+	return known
+}
+
+// of gives the setting that a flag is, by its heading: --queue of enqueue is
+// none, though there is one of this name.
+func (k knownSettings) of(flag *kong.Flag) (settings.Setting, bool) {
+	if flag.Group == nil {
+		return settings.Setting{}, false
+	}
+	s, ok := k[[2]string{flag.Group.Key, flag.Name}]
+	return s, ok
 }
 
 // resolve gives kong the layers' value of a flag that is a setting.

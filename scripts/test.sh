@@ -30,9 +30,12 @@ store/redisbell
 store/sqlite
 "
 
-# Tested alone when the others are done: it takes the whole machine, and more.
+# Tested alone when the others are done: they take the whole machine, and more.
+# What they test is a program that they build, of which the cache of test results
+# knows nothing, so they run each time.
 readonly ALONE="
 bench/soak
+internal/chaos
 "
 
 report=$(mktemp -d)
@@ -84,7 +87,7 @@ all() {
     # which SQLite is thirty times slower.
     [ "${SPILLWAY_HEAVY:-}" != 1 ] || run -run TestHistory ./store/sqlite ./store/postgres
     # shellcheck disable=SC2086
-    [ -z "$alone" ] || run -timeout=90m $alone
+    [ -z "$alone" ] || run -count=1 -p=1 -timeout=90m $alone
   fi
   return "$status"
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/testservices"
 )
 
 // busy is a bucket in which another writer has the key for a while, and then
@@ -44,7 +45,7 @@ func busyBucket(t *testing.T, until time.Time) (*busy, blob.Store) {
 	t.Cleanup(server.Close)
 	return b, openAt(t, blob.Config{
 		Location: "s3://" + bucket,
-		S3:       source.S3{Endpoint: server.URL, Region: "us-east-1", PathStyle: true, AccessKey: accessKey, SecretKey: secretKey},
+		S3:       source.S3{Endpoint: server.URL, Region: "us-east-1", PathStyle: true, AccessKey: testservices.S3AccessKey, SecretKey: testservices.S3SecretKey},
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-media/spillway/internal/blob"
+	"github.com/spillway-media/spillway/internal/testservices"
 )
 
 // open gives one more view of the same store, as another process has it.
@@ -30,8 +31,8 @@ func stores() map[string]func(t *testing.T) open {
 			dir := filepath.Join(t.TempDir(), "blobs")
 			return func(t *testing.T) blob.Store { return openAt(t, blob.Config{Location: dir}) }
 		},
-		"bucket":             func(t *testing.T) open { return bucketOn(t, startServer(t), "") },
-		"prefix in a bucket": func(t *testing.T) open { return bucketOn(t, startServer(t), "/some/where") },
+		"bucket":             func(t *testing.T) open { return bucketOn(t, testservices.S3(t), "") },
+		"prefix in a bucket": func(t *testing.T) open { return bucketOn(t, testservices.S3(t), "/some/where") },
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/testservices"
 )
 
 func listAll(t *testing.T, r *source.Router, prefix string, limit int) (keys []string) {
@@ -31,7 +32,7 @@ func listAll(t *testing.T, r *source.Router, prefix string, limit int) (keys []s
 
 func TestListGivesTheKeysOfTheRoot(t *testing.T) {
 	names := []string{"photos-old/a.jpg", "photos/a.jpg", "photos/b/1.jpg", "photos/b/10.jpg", "photos/b/2.jpg", "photos/ü ?.jpg"}
-	endpoint := startStore(t)
+	endpoint := testservices.S3(t)
 	objects, folder := map[string]string{}, t.TempDir()
 	for _, name := range names {
 		objects["root/"+name] = "x"

@@ -1,15 +1,11 @@
 package source_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,82 +17,11 @@ import (
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/testservices"
 )
-
-const (
-	accessKey = "spillway-test"
-	secretKey = "spillway-test-secret"
-)
-
-// startStore runs a real S3 server over an empty folder and gives its address.
-func startStore(t *testing.T) string {
-	t.Helper()
-	script := filepath.Join("..", "..", "scripts", "versitygw.sh")
-	out, err := exec.CommandContext(t.Context(), script).Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			out = exit.Stderr
-		}
-		t.Fatalf("the S3 server for this test could not be built by scripts/versitygw.sh: %v\n%s", err, out)
-	}
-	binary := strings.TrimSpace(string(out))
-	for range 5 {
-		if address, ok := tryStore(t, binary); ok {
-			return "http://" + address
-		}
-	}
-	t.Fatal("the S3 server for this test did not start in five attempts")
-	return ""
-}
-
-// tryStore is false when another process took the free port meanwhile.
-func tryStore(t *testing.T, binary string) (string, bool) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
-
-	var log bytes.Buffer
-	command := exec.Command(binary, "--port", address, "--quiet", "posix", "--sidecar", t.TempDir(), t.TempDir())
-	command.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+accessKey, "ROOT_SECRET_ACCESS_KEY="+secretKey)
-	command.Stdout, command.Stderr = &log, &log
-	if err := command.Start(); err != nil {
-		t.Fatalf("start the S3 server: %v", err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		<-ended
-	})
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(30 * time.Second)
-	for {
-		select {
-		case <-ended:
-			t.Logf("the S3 server ended: %s", log.String())
-			return "", false
-		case <-deadline:
-			t.Fatal("the S3 server did not answer within 30 s")
-		case <-ticker.C:
-			if conn, err := net.Dial("tcp", address); err == nil {
-				conn.Close()
-				return address, true
-			}
-		}
-	}
-}
 
 func storeConfig(endpoint string) source.S3 {
-	return source.S3{Endpoint: endpoint, Region: "us-east-1", PathStyle: true, AccessKey: accessKey, SecretKey: secretKey}
+	return source.S3{Endpoint: endpoint, Region: "us-east-1", PathStyle: true, AccessKey: testservices.S3AccessKey, SecretKey: testservices.S3SecretKey}
 }
 
 // fill puts objects into a bucket, by the SDK and not by what is tested.
@@ -104,7 +29,7 @@ func fill(t *testing.T, endpoint, bucket string, objects map[string]string) {
 	t.Helper()
 	client := s3.New(s3.Options{
 		BaseEndpoint: &endpoint, Region: "us-east-1", UsePathStyle: true,
-		Credentials: credentials.NewStaticCredentialsProvider(accessKey, secretKey, ""),
+		Credentials: credentials.NewStaticCredentialsProvider(testservices.S3AccessKey, testservices.S3SecretKey, ""),
 	})
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 		t.Fatal(err)
@@ -121,7 +46,7 @@ func fill(t *testing.T, endpoint, bucket string, objects map[string]string) {
 }
 
 func TestS3AgainstARealServer(t *testing.T) {
-	endpoint := startStore(t)
+	endpoint := testservices.S3(t)
 	large := strings.Repeat("0123456789", 100_000)
 	objects := map[string]string{
 		"a.png": "first", "dir/b c.png": "second", "dir/grün+é%20.png": "third", "large.png": large,
@@ -192,14 +117,14 @@ func TestS3AgainstARealServer(t *testing.T) {
 	})
 	t.Run("a wrong secret is refused and not told", func(t *testing.T) {
 		for _, wrong := range []source.S3{
-			{Endpoint: endpoint, PathStyle: true, AccessKey: accessKey, SecretKey: "wrong-secret"},
-			{Endpoint: endpoint, PathStyle: true, AccessKey: "wrong-access", SecretKey: secretKey},
+			{Endpoint: endpoint, PathStyle: true, AccessKey: testservices.S3AccessKey, SecretKey: "wrong-secret"},
+			{Endpoint: endpoint, PathStyle: true, AccessKey: "wrong-access", SecretKey: testservices.S3SecretKey},
 		} {
 			bad := cfg
 			bad.S3 = wrong
 			_, _, err := read(t, newRouter(t, bad), "a.png")
 			wantCode(t, err, media.CodeSourceFailed)
-			for _, secret := range []string{secretKey, "wrong-secret", "wrong-access", accessKey} {
+			for _, secret := range []string{testservices.S3SecretKey, "wrong-secret", "wrong-access", testservices.S3AccessKey} {
 				if strings.Contains(err.Error(), secret) {
 					t.Errorf("the error holds a credential: %v", err)
 				}

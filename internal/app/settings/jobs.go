@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,6 +32,7 @@ type Keeping struct {
 // Working says what a worker takes and how it is known.
 type Working struct {
 	Queues             []string      `name:"queues" placeholder:"NAME,…" help:"Queues that are worked on, of images, documents, ocr, media, bulk and your own; all five when empty."`
+	Reserve            []string      `name:"reserve" placeholder:"NAME=N,…" help:"How many of max are kept for a queue, such as images=1; jobs of other queues share the rest."`
 	Max                int           `name:"max" default:"0" placeholder:"N" help:"Jobs worked on at the same time; 0 takes twice the cores seen. What they take of processors and memory is bounded besides."`
 	BackgroundJobs     int           `name:"background-jobs" default:"0" placeholder:"N" help:"How many of the pictures worked on at the same time may be those of durable jobs, so that the rest is there for requests; 0 takes one less than jobs, and all in work, which answers none."`
 	Lease              time.Duration `name:"lease" default:"1m" placeholder:"TIME" help:"How long after its worker's last sign of life a job is given to another; workers give one four times as often."`
@@ -52,6 +54,16 @@ func (w Working) WorkedOn() []string {
 		return slices.Clone(usualQueues)
 	}
 	return slices.Clone(w.Queues)
+}
+
+// Reserved is how many slots are kept for each queue.
+func (w Working) Reserved() map[string]int {
+	kept := map[string]int{}
+	for _, text := range w.Reserve {
+		name, number, _ := strings.Cut(text, "=")
+		kept[name], _ = strconv.Atoi(number) // validated
+	}
+	return kept
 }
 
 const sqliteScheme = "sqlite://"

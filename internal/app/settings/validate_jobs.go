@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,6 +76,7 @@ func (w Working) check(f *faults) {
 		}
 	}
 	f.within("max", int64(w.Max), 0, 1024)
+	f.reserve(w)
 	f.within("background-jobs", int64(w.BackgroundJobs), 0, 1024)
 	f.span("lease", w.Lease, 5*time.Second, time.Hour)
 	f.span("job-drain-timeout", w.JobDrainTimeout, 0, 24*time.Hour)
@@ -84,6 +86,30 @@ func (w Working) check(f *faults) {
 	f.word("worker-instance-type", w.WorkerInstanceType)
 	if w.CacheURL != "" {
 		f.webAddress("cache-url", w.CacheURL)
+	}
+}
+
+// reserve is a number for some of the worker's queues. What is kept for queues
+// leaves a slot for the others, which would wait for ever without.
+func (f *faults) reserve(w Working) {
+	sum, seen := 0, map[string]bool{}
+	for _, text := range w.Reserve {
+		name, number, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		switch {
+		case err != nil || n < 1 || n > 1024:
+			f.add("reserve", "%.60q is not a queue and a number from 1 to 1024, such as images=1", text)
+		case !slices.Contains(w.WorkedOn(), name):
+			f.add("reserve", "%.60q is none of the queues that are worked on", name)
+		case seen[name]:
+			f.add("reserve", "%q is given twice", name)
+		}
+		seen[name] = true
+		sum += n
+	}
+	shared := w.Max - sum
+	if w.Max > 0 && (shared < 0 || shared == 0 && len(seen) < len(w.WorkedOn())) {
+		f.add("reserve", "%d are kept of max, which is %d; other queues need one at least", sum, w.Max)
 	}
 }
 

@@ -70,7 +70,7 @@ type ProviderConfig struct {
 	Prices                   map[string]Price
 	Surcharge                Money // disk and address of a machine, an hour
 	Cores, RAMMB             int   // what a machine has; 0: as its type says
-	Slots                    int   // process and hook: how many jobs a worker takes at once
+	Slots                    int   // how many jobs a worker takes at once; 0: as many as there are cores
 }
 
 // Price is what a type of machine costs an hour; 0 is not known, except for

@@ -28,15 +28,32 @@ type deciding struct {
 	out    []Decision
 	// leaving are workers that this tick drains, terminates or forgets.
 	leaving map[string]bool
-	// launched are workers that this tick launches or un-drains, so that they
-	// count from now on.
-	launched []Worker
+	// launched are workers that this tick launches, so that they count from now
+	// on; undrained are those that it takes back: see fleet.
+	launched  []Worker
+	undrained map[string]bool
 	// ended counts terminations that max_terminations_per_tick bounds.
 	ended int
 }
 
 func newDeciding(now time.Time, cfg Config, snap Snapshot) *deciding {
-	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}}
+	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}, undrained: map[string]bool{}}
+}
+
+// fleet is the workers as they stand after what was decided so far: those that
+// leave are draining, those taken back active, those launched provisioning.
+func (d *deciding) fleet() []Worker {
+	all := make([]Worker, 0, len(d.snap.Workers)+len(d.launched))
+	for _, w := range d.snap.Workers {
+		switch {
+		case d.leaving[w.ID]:
+			w.Status = Draining
+		case d.undrained[w.ID]:
+			w.Status = Active
+		}
+		all = append(all, w)
+	}
+	return append(all, d.launched...)
 }
 
 // add gives a decision what all have in common.

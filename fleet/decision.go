@@ -64,7 +64,7 @@ type Decision struct {
 	Latch   *Latch        `json:"latch,omitempty"`
 	Machine *Machine      `json:"machine,omitempty"`
 	Request string        `json:"request,omitempty"` // id of the operator's request it answers
-	// Outcome is what came of it: "done", "dry run", or why not.
+	// Outcome is what came of it: OutcomeDone, OutcomeDryRun, or why not.
 	Outcome string `json:"outcome,omitempty"`
 	Failed  bool   `json:"failed,omitempty"`
 	// Attempts are the candidates that act went through.
@@ -77,10 +77,20 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
+// The outcomes of decisions that were carried out, or only looked at. Cooldowns
+// start with those that are done and not Failed.
+const (
+	OutcomeDone   = "done"
+	OutcomeDryRun = "dry run"
+)
+
 // Rejected is what was not taken, and why.
 type Rejected struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
+	// Rule is the reason in one word, as a hold takes it over when nothing is
+	// left: "no_price", "cool_off", "hourly_limit", "max_instances".
+	Rule string `json:"rule,omitempty"`
 }
 
 // Launch is a machine that may be started: the candidates, best first, all of

@@ -11,6 +11,12 @@ type Memory struct {
 	// Wants are what the backlog policy recommended, per queue, for as long as
 	// its window looks back.
 	Wants map[string][]Want `json:"wants,omitempty"`
+	// Drained are workers that were drained because they were idle, and when: these
+	// alone may be un-drained. One that an operator drained, or that an
+	// interruption drained, is not among them.
+	Drained map[string]time.Time `json:"drained,omitempty"`
+	// Empty is, per queue, since when nothing waits in it.
+	Empty map[string]time.Time `json:"empty,omitempty"`
 	// Idle counts, per worker, the readings in a row in which it was idle.
 	Idle map[string]int `json:"idle,omitempty"`
 	// Strays are machines and disks that no row knows, by provider/id, and rows

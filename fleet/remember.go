@@ -1,6 +1,10 @@
 package fleet
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Remember makes the next memory of what was seen, decided and came of it.
 func Remember(now time.Time, cfg Config, snap Snapshot, done []Decision) Memory {
@@ -14,7 +18,27 @@ func Remember(now time.Time, cfg Config, snap Snapshot, done []Decision) Memory 
 	return m
 }
 
-func (m Memory) clone() Memory { return m }
+// clone shares no map with m, so that what is remembered next changes nothing
+// that a snapshot still holds.
+func (m Memory) clone() Memory {
+	m.LastUp, m.LastDown = copied(m.LastUp), copied(m.LastDown)
+	m.CoolOffs = slices.Clone(m.CoolOffs)
+	m.Wants = copied(m.Wants)
+	for queue, wants := range m.Wants {
+		m.Wants[queue] = slices.Clone(wants)
+	}
+	m.Drained, m.Empty, m.Idle = copied(m.Drained), copied(m.Empty), copied(m.Idle)
+	m.Strays, m.Faults, m.Drift = copied(m.Strays), copied(m.Faults), copied(m.Drift)
+	m.Alerts, m.Flaps = copied(m.Alerts), copied(m.Flaps)
+	return m
+}
+
+// copied is never nil, so that steps write into it without asking.
+func copied[V any](from map[string]V) map[string]V {
+	to := make(map[string]V, len(from))
+	maps.Copy(to, from)
+	return to
+}
 
 func (m *Memory) rememberGrowth(time.Time, Config, Snapshot, []Decision) {}
 func (m *Memory) rememberIdle(time.Time, Config, Snapshot)               {}

@@ -23,8 +23,5 @@ func (d *deciding) tripped() bool {
 	return slices.ContainsFunc(d.out, func(x Decision) bool { return x.Kind == KindRevert })
 }
 
-// Serves is true for a worker that claims from the queue; one without a list
-// of queues claims from all.
-func (w Worker) Serves(queue string) bool {
-	return len(w.Queues) == 0 || slices.Contains(w.Queues, queue)
-}
+// Serves is true for a worker that claims from the queue.
+func (w Worker) Serves(queue string) bool { return slices.Contains(w.Queues, queue) }

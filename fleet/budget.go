@@ -76,7 +76,7 @@ func (b *budget) refusal(o Offer) refusal {
 	if b.snap.Latch != nil {
 		return refusal{"mode", "max_daily_spend_cents (" + b.snap.Latch.Limit.Number() + ") was reached; vps_only until schedule reset"}
 	}
-	if b.cfg.Mode == VPSOnly || b.cfg.Mode == "" {
+	if ModeOf(b.cfg, b.snap) == VPSOnly {
 		return refusal{"mode", "mode (vps_only)"}
 	}
 	p := b.cfg.Providers[o.Provider]

@@ -87,7 +87,6 @@ const (
 // Rejected is what was not taken, and why.
 type Rejected struct {
 	What   string `json:"what"`
-	Rule   string `json:"rule,omitempty"` // "hourly_limit", "no_price", "cool_off", ...
 	Reason string `json:"reason"`
 	// Rule is the reason in one word, as a hold takes it over when nothing is
 	// left: "no_price", "cool_off", "hourly_limit", "max_instances".

@@ -65,7 +65,7 @@ func (d *deciding) unfit(o Offer, markets []Market) refusal {
 	case p.Region != "" && !strings.HasPrefix(o.Zone, p.Region) && o.Zone != "":
 		return refusal{"zone", "region is " + p.Region}
 	case !slices.Contains(markets, o.Market):
-		return refusal{"market", fmt.Sprintf("the jobs that wait want %s", words(markets))}
+		return refusal{"market", fmt.Sprintf("the jobs that wait want %s", either(markets))}
 	case o.Market == Spot && !p.Spot:
 		return refusal{"spot_enabled", "spot is not enabled for " + o.Provider}
 	case o.Market == Spot && p.SpotMaxPrice > 0 && o.Price > p.SpotMaxPrice:
@@ -162,7 +162,7 @@ func (d *deciding) fullPools(cs []Candidate, queue string) map[Place]bool {
 	held, all := map[Place]int{}, 0
 	for _, ws := range [][]Worker{d.snap.Workers, d.launched} {
 		for _, w := range ws {
-			if w.Market == Spot && slices.Contains(w.Queues, queue) && !d.leaving[w.ID] {
+			if w.Market == Spot && w.Serves(queue) && !d.leaving[w.ID] {
 				held[w.Place]++
 				all++
 			}
@@ -252,7 +252,7 @@ func orderOf(m Market) []Market {
 	return []Market{OnDemand}
 }
 
-func words(ms []Market) string {
+func either(ms []Market) string {
 	var out []string
 	for _, m := range ms {
 		out = append(out, string(m))

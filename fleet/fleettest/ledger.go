@@ -1,0 +1,154 @@
+package fleettest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/spillway-media/spillway/fleet"
+)
+
+// kept is a decision as a database has it.
+type kept struct {
+	id   string
+	json []byte
+}
+
+func (k kept) decision() (fleet.Decision, error) {
+	var d fleet.Decision
+	if err := json.Unmarshal(k.json, &d); err != nil {
+		return d, fmt.Errorf("read decision: %w", err)
+	}
+	return d, nil
+}
+
+// State is of fleet.Ledger.
+func (s *Store) State(ctx context.Context) (fleet.State, error) {
+	return call(ctx, s, "State", func(time.Time) (fleet.State, error) {
+		state := fleet.State{FleetID: s.fleetID, Latch: clone(s.latch), Requests: slices.Clone(s.requests), Ticked: s.ticked}
+		if err := json.Unmarshal(s.memory, &state.Memory); err != nil {
+			return state, fmt.Errorf("read memory: %w", err)
+		}
+		return state, nil
+	})
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	copied := *p
+	return &copied
+}
+
+// Record is of fleet.Ledger. A decision whose ID is there already is replaced.
+func (s *Store) Record(ctx context.Context, r fleet.Record) error {
+	return act(ctx, s, "Record", func(now time.Time) error {
+		decisions, memory, err := encode(r)
+		if err != nil {
+			return err
+		}
+		for _, k := range decisions {
+			s.keep(k)
+		}
+		for _, e := range r.Entries {
+			s.book(e)
+		}
+		if memory != nil {
+			s.memory = memory
+		}
+		s.requests = slices.DeleteFunc(s.requests, func(q fleet.Request) bool { return slices.Contains(r.Answered, q.ID) })
+		s.ticked = now
+		return nil
+	})
+}
+
+func encode(r fleet.Record) (decisions []kept, memory []byte, err error) {
+	for _, d := range r.Decisions {
+		text, err := json.Marshal(d)
+		if err != nil {
+			return nil, nil, fmt.Errorf("write decision: %w", err)
+		}
+		decisions = append(decisions, kept{d.ID, text})
+	}
+	if r.Memory == nil {
+		return decisions, nil, nil
+	}
+	if memory, err = json.Marshal(r.Memory); err != nil {
+		return nil, nil, fmt.Errorf("write memory: %w", err)
+	}
+	return decisions, memory, nil
+}
+
+func (s *Store) keep(k kept) {
+	if at, ok := s.byID[k.id]; ok {
+		s.decisions[at] = k
+		return
+	}
+	s.byID[k.id] = len(s.decisions)
+	s.decisions = append(s.decisions, k)
+}
+
+func (s *Store) book(e fleet.SpendEntry) {
+	e.ID = int64(len(s.entries) + 1)
+	s.entries = append(s.entries, e)
+	if w := s.workers[e.WorkerID]; w != nil && e.Kind == fleet.SpendAccrual && e.Until.After(w.AccruedUntil) {
+		w.AccruedUntil = e.Until
+	}
+}
+
+// Trip is of fleet.Ledger.
+func (s *Store) Trip(ctx context.Context, l fleet.Latch) error {
+	return act(ctx, s, "Trip", func(time.Time) error {
+		if s.latch == nil {
+			s.latch = &l
+		}
+		return nil
+	})
+}
+
+// Reset is of fleet.Ledger.
+func (s *Store) Reset(ctx context.Context) (*fleet.Latch, error) {
+	return call(ctx, s, "Reset", func(time.Time) (*fleet.Latch, error) {
+		was := s.latch
+		s.latch = nil
+		return was, nil
+	})
+}
+
+// Spent is of fleet.Ledger.
+func (s *Store) Spent(ctx context.Context, from, until time.Time) (fleet.Money, error) {
+	return call(ctx, s, "Spent", func(time.Time) (fleet.Money, error) {
+		var sum fleet.Money
+		for _, e := range s.entries {
+			sum += share(e, from, until)
+		}
+		return sum, nil
+	})
+}
+
+// share is what of an entry falls into a time: shares of times that follow each
+// other add up to the whole. An entry of no length belongs to its moment.
+func share(e fleet.SpendEntry, from, until time.Time) fleet.Money {
+	if !from.Before(until) {
+		return 0
+	}
+	if !e.Until.After(e.From) {
+		if e.From.Before(from) || !e.From.Before(until) {
+			return 0
+		}
+		return e.Amount
+	}
+	return part(e, until) - part(e, from)
+}
+
+// part is what of an entry lies before a time.
+func part(e fleet.SpendEntry, at time.Time) fleet.Money {
+	whole := e.Until.Sub(e.From)
+	d := min(max(0, at.Sub(e.From)), whole)
+	p := new(big.Int).Mul(big.NewInt(int64(e.Amount)), big.NewInt(int64(d)))
+	return fleet.Money(p.Div(p, big.NewInt(int64(whole))).Int64())
+}

@@ -1,8 +1,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math/big"
+	"slices"
 	"time"
 )
 
@@ -13,6 +16,18 @@ var (
 	// ErrState refuses a change that the row's status does not allow.
 	ErrState = errors.New("status does not allow it")
 )
+
+// Store is all that the scheduler needs of a database: the sum of the roles, for
+// who wires them. store/storetest holds every store to it.
+type Store interface { //nolint:interfacebloat // each user asks for a role of its own
+	Demand
+	Rows
+	Drains
+	Ledger
+	Desk
+	Usages
+	Elector
+}
 
 // Demand is what waits.
 type Demand interface {
@@ -30,17 +45,23 @@ type Depths interface {
 // Rows is the workers table, as far as machines go. Each method is one
 // transaction and idempotent.
 type Rows interface {
-	// Fleet lists the workers that are not terminated.
+	// Fleet lists the workers that are not terminated. One that was provisioned
+	// and whose worker said goodbye, or fell silent for too long, stays in it as
+	// draining, with LeftAt and no time left, until Gone: its machine is there.
 	Fleet(ctx context.Context) ([]Worker, error)
-	// Provision inserts a row for a machine that will be asked for.
+	// Provision inserts a row for a machine that will be asked for, as of now by
+	// the database's clock; a row of that id that is there stays as it is.
 	Provision(ctx context.Context, w Worker) error
 	// Attach writes what the provider answered: instance, place, launch time,
 	// and the money, which may be another candidate's than the row was made for.
+	// ErrState when the row is terminated: nobody waits for that machine any more.
 	Attach(ctx context.Context, workerID string, m Machine, o Offer) error
-	// Terminating notes when the provider was first asked to end it.
+	// Terminating notes when the provider was first asked to end it, and has it
+	// claim no more. ErrState when it is terminated.
 	Terminating(ctx context.Context, workerID string) error
 	// Gone marks it as terminated at a time and gives the jobs back that it
-	// still holds: each once, without burning an attempt.
+	// still holds: each once, without burning an attempt. Jobs of a machine that
+	// nobody asked to end count a lost lease, because they may be why it went.
 	Gone(ctx context.Context, workerID string, at time.Time) (requeued []int64, err error)
 }
 
@@ -48,6 +69,8 @@ type Rows interface {
 type Drains interface {
 	// Drain sets the deadline, or brings it forward: a later one changes nothing.
 	Drain(ctx context.Context, workerID string, within time.Duration) error
+	// Undrain lets it claim again. ErrState when it has left, when the provider
+	// was asked to end it, or when it is terminated.
 	Undrain(ctx context.Context, workerID string) error
 	// Restrict bounds what it may claim to priorities up to maxRank; 0 all.
 	Restrict(ctx context.Context, workerID string, maxRank int) error
@@ -80,7 +103,10 @@ type SpendEntry struct {
 // Record is all that a tick leaves behind, written in one transaction.
 type Record struct {
 	Decisions []Decision
-	Entries   []SpendEntry // AccruedUntil of their workers becomes the latest Until of accruals
+	// Entries: AccruedUntil of their workers becomes the latest Until of accruals.
+	// An entry that is there already (the same but for its ID and amount), and an
+	// accrual of time that is booked, is left out: a Record may be sent again.
+	Entries []SpendEntry
 	Memory    *Memory      // nil leaves it
 	Answered  []string     // requests that are done with
 }
@@ -161,4 +187,58 @@ type Elector interface {
 type Election interface {
 	Held(ctx context.Context) error
 	Release()
+}
+
+// Share is what of an entry falls between two times, rounded up. An entry of a
+// moment counts where that moment lies.
+func (e SpendEntry) Share(from, until time.Time) Money {
+	if !e.From.Before(from) && e.From.Before(until) && !e.Until.After(until) {
+		return e.Amount
+	}
+	begin, end := e.From, e.Until
+	if begin.Before(from) {
+		begin = from
+	}
+	if end.After(until) {
+		end = until
+	}
+	part, whole := end.Sub(begin), e.Until.Sub(e.From)
+	if part <= 0 {
+		return 0
+	}
+	// Both factors can be large, so the product is taken in 128 bits.
+	p := new(big.Int).Mul(big.NewInt(int64(e.Amount)), big.NewInt(int64(part)))
+	p, rest := p.DivMod(p, big.NewInt(int64(whole)), new(big.Int))
+	if rest.Sign() > 0 {
+		p.Add(p, big.NewInt(1))
+	}
+	return Money(p.Int64())
+}
+
+// ByDay sums entries by day, provider and queue, newest day first. Only what
+// falls between the two times counts, and what crosses a midnight of the zone
+// is split there.
+func ByDay(entries []SpendEntry, from, until time.Time, zone *time.Location) []Spending {
+	sums := map[Spending]Money{}
+	for _, e := range entries {
+		local := e.From.In(zone)
+		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, zone)
+		for begins := true; begins || day.Before(e.Until); begins = false {
+			next := time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, zone)
+			key := Spending{Day: day.Format(time.DateOnly), Provider: e.Provider, Queue: e.Queue}
+			if share := e.Share(later(day, from), earlier(next, until)); share != 0 {
+				sums[key] += share
+			}
+			day = next
+		}
+	}
+	list := make([]Spending, 0, len(sums))
+	for key, sum := range sums {
+		key.Amount = sum
+		list = append(list, key)
+	}
+	slices.SortFunc(list, func(a, b Spending) int {
+		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Queue, b.Queue))
+	})
+	return list
 }

@@ -102,6 +102,9 @@ type Worker struct {
 	ProvisionedAt, LaunchedAt, RegisteredAt time.Time
 	LastHeartbeat, LastJobCompletedAt       time.Time
 	DrainDeadline                           time.Time
+	// LeftAt is when the worker said goodbye or was found silent: it is draining
+	// and will not claim again, but its machine is still to be ended.
+	LeftAt time.Time
 	// TerminateAt is when the provider was first asked to end it.
 	TerminateAt time.Time
 	// AccruedUntil is up to when spend_entries hold its cost.

@@ -68,9 +68,10 @@ type ProviderConfig struct {
 	Spot                     bool  // spot_enabled or preemptible
 	SpotMaxPrice             Money // the bid an hour; 0 none
 	Prices                   map[string]Price
-	Surcharge                Money // disk and address of a machine, an hour
-	Cores, RAMMB             int   // what a machine has; 0: as its type says
-	Slots                    int   // how many jobs a worker takes at once; 0: as many as there are cores
+	Surcharge                Money    // disk and address of a machine, an hour
+	Cores, RAMMB             int      // what a machine has; 0: as its type says
+	Command                  []string // hook: the program and its arguments
+	Slots                    int      // how many jobs a worker takes at once; 0: as many as there are cores
 }
 
 // Price is what a type of machine costs an hour; 0 is not known, except for

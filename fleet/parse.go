@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,10 +28,8 @@ func Parse(file []byte) (Config, error) {
 	readKeys(root, "", fileKeys(), &cfg, f)
 	fillMinLifetime(root, &cfg)
 	needLimits(root, cfg, f)
+	cfg.check(f)
 	if err := f.join(); err != nil {
-		return Config{}, errors.Join(err, cfg.Validate())
-	}
-	if err := cfg.Validate(); err != nil {
 		return Config{}, err
 	}
 	return cfg, nil
@@ -46,7 +45,7 @@ func fillMinLifetime(root *node, cfg *Config) {
 
 // needLimits refuses to take a default for how much money may be spent.
 func needLimits(root *node, cfg Config, f *faults) {
-	if cfg.Mode == VPSOnly {
+	if cfg.Mode != Hybrid && cfg.Mode != CloudFirst {
 		return
 	}
 	limits := root.fields["cost_limits"]
@@ -90,6 +89,7 @@ type spec struct {
 	low, high int64
 	oneOf     []string
 	null      bool // may be null, which is as if it were not there
+	must      bool // has to be there
 	help      string
 }
 
@@ -116,7 +116,7 @@ func readKeys[T any](n *node, path string, keys []key[T], into *T, f *faults) {
 		return
 	}
 	for _, name := range n.keys {
-		if !contains(names, name) {
+		if !slices.Contains(names, name) {
 			f.add(join(path, name), "is no key%s", hint(name, names))
 		}
 	}
@@ -130,13 +130,15 @@ func readKey[T any](n *node, path string, k key[T], into *T, f *faults) {
 	if v != nil && v.kind == aNull && k.null {
 		v = nil
 	}
-	switch {
-	case k.sub != nil:
+	if k.sub != nil {
 		k.sub(into, v, path, f)
-	case v != nil:
-		readValue(v, k.at(into), k.spec, path, f)
-	case k.def != "":
+		return
+	}
+	if k.def != "" {
 		readValue(readTree([]byte(`{"v":`+k.def+`}`), f).fields["v"], k.at(into), k.spec, path, f)
+	}
+	if v != nil {
+		readValue(v, k.at(into), k.spec, path, f)
 	}
 }
 
@@ -146,13 +148,4 @@ func hint(name string, known []string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; known are " + strings.Join(known, ", ")
-}
-
-func contains(list []string, text string) bool {
-	for _, one := range list {
-		if one == text {
-			return true
-		}
-	}
-	return false
 }

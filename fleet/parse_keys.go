@@ -1,6 +1,9 @@
 package fleet
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The names that keys of objects are looked up by.
 var (
@@ -45,7 +48,7 @@ func ruleKeys() []key[Config] {
 
 func upKeys() []key[ScaleUp] {
 	return []key[ScaleUp]{
-		{spec: spec{name: "queue_depth_threshold", def: "10", unit: "jobs", low: 1, high: 1_000_000_000, help: "Depth from which a queue wants one more worker."}, at: func(s *ScaleUp) any { return &s.QueueDepth }},
+		{spec: spec{name: "queue_depth_threshold", def: "10", unit: "jobs", low: 1, high: mostWhole, help: "Depth from which a queue wants one more worker."}, at: func(s *ScaleUp) any { return &s.QueueDepth }},
 		{spec: spec{name: "oldest_job_age_seconds", def: "300", unit: "seconds", low: 1, high: aMonth, help: "Age of the oldest ready job from which a queue wants one more worker."}, at: func(s *ScaleUp) any { return &s.OldestAge }},
 		{spec: spec{name: "cooldown_seconds", def: "120", unit: "seconds", low: 0, high: aDay, help: "Time from one launch for a queue to the next."}, at: func(s *ScaleUp) any { return &s.Cooldown }},
 	}
@@ -54,7 +57,7 @@ func upKeys() []key[ScaleUp] {
 func downKeys() []key[ScaleDown] {
 	return []key[ScaleDown]{
 		{spec: spec{name: "idle_minutes", def: "10", unit: "minutes", low: 1, high: aDay / 60, help: "How long a worker must have had nothing to do before it is ended."}, at: func(s *ScaleDown) any { return &s.Idle }},
-		{spec: spec{name: "queue_depth_below", def: "2", unit: "jobs", low: 1, high: 1_000_000_000, help: "Workers are ended only while their queues are less deep than this."}, at: func(s *ScaleDown) any { return &s.QueueBelow }},
+		{spec: spec{name: "queue_depth_below", def: "2", unit: "jobs", low: 1, high: mostWhole, help: "Workers are ended only while their queues are less deep than this."}, at: func(s *ScaleDown) any { return &s.QueueBelow }},
 		{spec: spec{name: "cooldown_seconds", def: "300", unit: "seconds", low: 0, high: aDay, help: "Time from one end of a queue's idle worker to the next."}, at: func(s *ScaleDown) any { return &s.Cooldown }},
 	}
 }
@@ -72,9 +75,9 @@ func queueKeys() []key[Queue] {
 		{spec: spec{name: "baseline_workers", def: "0", low: 0, high: 1000, help: "Slots of the VPS worker that are kept for the queue; 0 takes what the others leave."}, at: func(q *Queue) any { return &q.BaselineWorkers }},
 		{spec: spec{name: "max_workers", def: "1", low: 0, high: 10_000, help: "Workers of the queue at most: the baseline, launching and draining ones included."}, at: func(q *Queue) any { return &q.MaxWorkers }},
 		{spec: spec{name: "cloud_enabled", def: "false", help: "Let machines be launched for the queue."}, at: func(q *Queue) any { return &q.CloudEnabled }},
-		{spec: spec{name: "cloud_provider", null: true, help: "The only provider for the queue; null leaves it open."}, at: func(q *Queue) any { return &q.CloudProvider }},
+		{spec: spec{name: "cloud_provider", null: true, oneOf: providerNames, help: "The only provider for the queue; null leaves it open."}, at: func(q *Queue) any { return &q.CloudProvider }},
 		{spec: spec{name: "spot_preferred", def: "false", help: "Run standard jobs (priority 4 to 6) on spot machines as well."}, at: func(q *Queue) any { return &q.SpotPreferred }},
-		{spec: spec{name: "batch", null: true, help: "Provider whose managed batch service takes the queue over; null none."}, at: func(q *Queue) any { return &q.Batch }},
+		{spec: spec{name: "batch", null: true, oneOf: []string{"aws", "google"}, help: "Provider whose managed batch service takes the queue over; null none."}, at: func(q *Queue) any { return &q.Batch }},
 		{spec: spec{name: "credit_cents_per_job", def: "0", unit: "cents", low: 0, high: mostCents, help: "What users pay for a job on average, to compare with the cost of computing; 0 compares nothing."}, at: func(q *Queue) any { return &q.CreditPerJob }},
 	}
 }
@@ -101,7 +104,7 @@ func named(n *node, path string, names []string, what string, f *faults) map[str
 		return nil
 	}
 	for _, name := range n.keys {
-		if !contains(names, name) {
+		if !slices.Contains(names, name) {
 			f.add(join(path, name), "is no %s%s", what, hint(name, names))
 		}
 	}
@@ -117,7 +120,7 @@ func alertKeys() []key[AlertConfig] {
 
 func channelKeys() []key[Channel] {
 	return []key[Channel]{
-		{spec: spec{name: "kind", oneOf: []string{"webhook", "console", "log"}, help: "`webhook`, `console` or `log`."}, at: func(c *Channel) any { return &c.Kind }},
+		{spec: spec{name: "kind", must: true, oneOf: []string{"webhook", "console", "log"}, help: "`webhook`, `console` or `log`."}, at: func(c *Channel) any { return &c.Kind }},
 		{spec: spec{name: "url", help: "Address of a webhook or console; it is a secret."}, at: func(c *Channel) any { return &c.URL }},
 		{spec: spec{name: "key_file", help: "File with the key that a webhook is signed with, or the bearer token of a console."}, at: func(c *Channel) any { return &c.KeyFile }},
 		{spec: spec{name: "template", help: "Go template of the JSON that is sent; without it the document below."}, at: func(c *Channel) any { return &c.Template }},

@@ -1,5 +1,9 @@
 package fleet
 
+import (
+	"slices"
+)
+
 // providerFile is a provider as the file has it: the types in two keys.
 type providerFile struct {
 	ProviderConfig
@@ -10,8 +14,11 @@ type providerFile struct {
 // words are what the keys of a provider are called, "" for one that it lacks.
 type words struct {
 	place, kind, image, spot string
-	bid, size                bool
+	bid, size, command       bool
 }
+
+// cloud is true where machines have a place, a type and an image.
+func (w words) cloud() bool { return w.place != "" && w.image != "" }
 
 func wordsOf(provider string) words {
 	switch provider {
@@ -22,7 +29,7 @@ func wordsOf(provider string) words {
 	case "ionos":
 		return words{place: "datacenter", kind: "server_type", image: "image", size: true}
 	case "hook":
-		return words{place: "region", kind: "instance_type", image: "image", spot: "spot_enabled", size: true}
+		return words{kind: "instance_type", spot: "spot_enabled", command: true}
 	}
 	return words{}
 }
@@ -46,7 +53,7 @@ func (p *providerFile) config(name string) ProviderConfig {
 		p.Types = append(p.Types, p.first)
 	}
 	for _, t := range p.more {
-		if !contains(p.Types, t) {
+		if !slices.Contains(p.Types, t) {
 			p.Types = append(p.Types, t)
 		}
 	}
@@ -85,6 +92,9 @@ func (w words) keys() []key[providerFile] {
 	add(spec{name: w.spot, def: "false", help: "Let machines be taken that the provider can take back."}, func(p *providerFile) any { return &p.Spot })
 	if w.bid {
 		add(spec{name: "spot_max_price", def: `"0"`, unit: perUnit, high: mostCents, help: "What is paid for a spot machine an hour at most, in units of the currency; 0 the price on demand."}, func(p *providerFile) any { return &p.SpotMaxPrice })
+	}
+	if w.command {
+		add(spec{name: "command", help: "Program, with its arguments, that starts, ends and lists machines."}, func(p *providerFile) any { return &p.Command })
 	}
 	if w.size {
 		add(spec{name: "cores", def: "0", low: 0, high: 1024, help: "Cores of a machine; 0 as its type says."}, func(p *providerFile) any { return &p.Cores })

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func readValue(v *node, into any, s spec, path string, f *faults) {
 	case *int:
 		err = readInt(v.text, func(n int64) { *p = int(n) })
 	case *time.Duration:
-		err = readInt(v.text, func(n int64) { *p = span(n, s) })
+		err = readInt(v.text, func(n int64) { *p = time.Duration(n) * unitOf(s) })
 	case *Money:
 		err = readMoney(v.text, s, p)
 	case **time.Location:
@@ -59,19 +60,17 @@ func kindOf(into any, s spec) string {
 	return aText
 }
 
+// mostWhole is the largest whole number of the file; as many minutes are still
+// a time.Duration.
+const mostWhole = 100_000_000
+
 func readInt(text string, set func(int64)) error {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n > 1<<40 || n < -1<<40 {
-		return fmt.Errorf("must be a whole number, not %s", text)
+	if err != nil || n > mostWhole || n < -mostWhole {
+		return fmt.Errorf("must be a whole number of at most %d, not %s", mostWhole, text)
 	}
 	set(n)
 	return nil
-}
-
-// span makes a length of time that cannot overflow; the range is checked later.
-func span(n int64, s spec) time.Duration {
-	const most = int64(1<<62) / int64(time.Minute)
-	return time.Duration(min(max(n, -most), most)) * unitOf(s)
 }
 
 func unitOf(s spec) time.Duration {
@@ -147,7 +146,11 @@ func checkRange(n int64, s spec, path string, f *faults) {
 }
 
 func checkOneOf(text string, s spec, path string, f *faults) {
-	if len(s.oneOf) > 0 && !contains(s.oneOf, text) {
+	switch {
+	case text == "" && s.must:
+		f.add(path, "must be there")
+	case text == "" && s.def == "": // it need not be there
+	case len(s.oneOf) > 0 && !slices.Contains(s.oneOf, text):
 		f.add(path, "%q is not known%s", text, hint(text, s.oneOf))
 	}
 }

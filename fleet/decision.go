@@ -108,6 +108,8 @@ type Launch struct {
 type Attempt struct {
 	Place
 	Token   string `json:"token"`
-	Outcome string `json:"outcome"`
+	Outcome string `json:"outcome"` // OutcomeDone, or the provider's
 	Reason  string `json:"reason,omitempty"`
+	// After is when the provider said to come again; 0 it did not.
+	After time.Duration `json:"after,omitempty"`
 }

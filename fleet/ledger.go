@@ -130,6 +130,10 @@ type Ledger interface {
 	Reset(ctx context.Context) (*Latch, error)
 	// Spent sums entries between two times, those across an edge by their share.
 	Spent(ctx context.Context, from, until time.Time) (Money, error)
+	// Bills sums what was booked for each of the machines that are asked for. An
+	// id that only entries know has a bill with no more than ID, Place and Booked:
+	// entries of machines without a row are called "provider/machine id".
+	Bills(ctx context.Context, ask Bills) ([]Bill, error)
 }
 
 // Desk takes what operators ask for, and shows what was decided.

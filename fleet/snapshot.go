@@ -128,8 +128,8 @@ type Worker struct {
 // Cloud is true for a machine that a scheduler started for more than the baseline.
 func (w Worker) Cloud() bool { return w.Market != VPS }
 
-// Spend is money, as the ledger has it and extrapolated from there when the
-// ledger cannot be asked.
+// Spend is money, as the ledger has it up to each worker's AccruedUntil, and
+// extrapolated from there, AccruedUntil with it, when the ledger cannot be asked.
 type Spend struct {
 	Hour, Day    Money // accrued in the last 60 minutes, and since midnight
 	Extrapolated bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"time"
@@ -151,4 +152,32 @@ func part(e fleet.SpendEntry, at time.Time) fleet.Money {
 	d := min(max(0, at.Sub(e.From)), whole)
 	p := new(big.Int).Mul(big.NewInt(int64(e.Amount)), big.NewInt(int64(d)))
 	return fleet.Money(p.Div(p, big.NewInt(int64(whole))).Int64())
+}
+
+// Bills is of fleet.Ledger.
+func (s *Store) Bills(ctx context.Context, ask fleet.Bills) ([]fleet.Bill, error) {
+	return call(ctx, s, "Bills", func(time.Time) ([]fleet.Bill, error) {
+		bills := map[string]fleet.Bill{}
+		for id, w := range s.workers {
+			if w.Status != fleet.Terminated || !s.ended[id].Before(ask.Since) || slices.Contains(ask.IDs, id) {
+				bills[id] = fleet.Bill{Worker: s.shown(w), TerminatedAt: s.ended[id]}
+			}
+		}
+		for _, e := range s.entries {
+			b, ok := bills[e.WorkerID]
+			if !ok && (s.workers[e.WorkerID] != nil || !slices.Contains(ask.IDs, e.WorkerID)) {
+				continue
+			}
+			if !ok {
+				b.ID, b.Place = e.WorkerID, e.Place
+			}
+			b.Booked += e.Amount
+			bills[e.WorkerID] = b
+		}
+		var out []fleet.Bill
+		for _, id := range slices.Sorted(maps.Keys(bills)) {
+			out = append(out, bills[id])
+		}
+		return out, nil
+	})
 }

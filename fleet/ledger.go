@@ -106,9 +106,9 @@ type Record struct {
 	// Entries: AccruedUntil of their workers becomes the latest Until of accruals.
 	// An entry that is there already (the same but for its ID and amount), and an
 	// accrual of time that is booked, is left out: a Record may be sent again.
-	Entries []SpendEntry
-	Memory    *Memory      // nil leaves it
-	Answered  []string     // requests that are done with
+	Entries  []SpendEntry
+	Memory   *Memory  // nil leaves it
+	Answered []string // requests that are done with
 }
 
 // State is what the store keeps for the scheduler (scheduler_state).

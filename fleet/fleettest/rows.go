@@ -178,3 +178,22 @@ func (s *Store) Beat(workerID string, cpuPercent float64) {
 		w.LastHeartbeat, w.CPUAt, w.CPUPercent = s.now(), s.now(), cpuPercent
 	}
 }
+
+// Leave is what a worker does when its process ends. The row of one that was
+// provisioned stays, as draining: its machine is still there.
+func (s *Store) Leave(workerID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.living(workerID)
+	if err != nil {
+		return
+	}
+	s.requeue(workerID, s.now())
+	if w.ProvisionedAt.IsZero() {
+		w.Status, s.ended[workerID] = fleet.Terminated, s.now()
+		return
+	}
+	if w.Status != fleet.Draining {
+		w.Status, w.DrainDeadline = fleet.Draining, s.now()
+	}
+}

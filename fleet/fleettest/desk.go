@@ -87,31 +87,8 @@ func (s *Store) SpendEntries(ctx context.Context, before int64, limit int) ([]fl
 // Spending is of fleet.Desk.
 func (s *Store) Spending(ctx context.Context, from, until time.Time, zone *time.Location) ([]fleet.Spending, error) {
 	return call(ctx, s, "Spending", func(time.Time) ([]fleet.Spending, error) {
-		sums := map[fleet.Spending]fleet.Money{}
-		for _, e := range s.entries {
-			for day := midnight(e.From, zone); !day.After(e.Until); day = midnight(day.AddDate(0, 0, 1), zone) {
-				next := midnight(day.AddDate(0, 0, 1), zone)
-				amount := share(e, later(day, from), earlier(next, until))
-				if amount != 0 {
-					sums[fleet.Spending{Day: day.Format(time.DateOnly), Provider: e.Provider, Queue: e.Queue}] += amount
-				}
-			}
-		}
-		list := make([]fleet.Spending, 0, len(sums))
-		for key, amount := range sums {
-			key.Amount = amount
-			list = append(list, key)
-		}
-		slices.SortFunc(list, func(a, b fleet.Spending) int {
-			return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Queue, b.Queue))
-		})
-		return list, nil
+		return fleet.ByDay(s.entries, from, until, zone), nil
 	})
-}
-
-func midnight(at time.Time, zone *time.Location) time.Time {
-	y, m, d := at.In(zone).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
 func later(a, b time.Time) time.Time {

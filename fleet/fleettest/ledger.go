@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"time"
 
@@ -93,12 +92,33 @@ func (s *Store) keep(k kept) {
 	s.decisions = append(s.decisions, k)
 }
 
+// book leaves out what is booked already: a record may be sent again.
 func (s *Store) book(e fleet.SpendEntry) {
+	key := entryOf(e)
+	w := s.workers[e.WorkerID]
+	accrual := e.Kind == fleet.SpendAccrual
+	if s.booked[key] || accrual && w != nil && !e.Until.After(w.AccruedUntil) {
+		return
+	}
+	s.booked[key] = true
 	e.ID = int64(len(s.entries) + 1)
 	s.entries = append(s.entries, e)
-	if w := s.workers[e.WorkerID]; w != nil && e.Kind == fleet.SpendAccrual && e.Until.After(w.AccruedUntil) {
+	if accrual && w != nil {
 		w.AccruedUntil = e.Until
 	}
+}
+
+// entryKey is what makes two entries the same one.
+type entryKey struct {
+	worker      string
+	place       fleet.Place
+	queue, note string
+	kind        fleet.SpendKind
+	from, until int64
+}
+
+func entryOf(e fleet.SpendEntry) entryKey {
+	return entryKey{e.WorkerID, e.Place, e.Queue, e.Note, e.Kind, e.From.UnixNano(), e.Until.UnixNano()}
 }
 
 // Trip is of fleet.Ledger.
@@ -125,33 +145,10 @@ func (s *Store) Spent(ctx context.Context, from, until time.Time) (fleet.Money, 
 	return call(ctx, s, "Spent", func(time.Time) (fleet.Money, error) {
 		var sum fleet.Money
 		for _, e := range s.entries {
-			sum += share(e, from, until)
+			sum += e.Share(from, until)
 		}
 		return sum, nil
 	})
-}
-
-// share is what of an entry falls into a time: shares of times that follow each
-// other add up to the whole. An entry of no length belongs to its moment.
-func share(e fleet.SpendEntry, from, until time.Time) fleet.Money {
-	if !from.Before(until) {
-		return 0
-	}
-	if !e.Until.After(e.From) {
-		if e.From.Before(from) || !e.From.Before(until) {
-			return 0
-		}
-		return e.Amount
-	}
-	return part(e, until) - part(e, from)
-}
-
-// part is what of an entry lies before a time.
-func part(e fleet.SpendEntry, at time.Time) fleet.Money {
-	whole := e.Until.Sub(e.From)
-	d := min(max(0, at.Sub(e.From)), whole)
-	p := new(big.Int).Mul(big.NewInt(int64(e.Amount)), big.NewInt(int64(d)))
-	return fleet.Money(p.Div(p, big.NewInt(int64(whole))).Int64())
 }
 
 // Bills is of fleet.Ledger.

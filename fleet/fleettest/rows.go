@@ -102,8 +102,8 @@ func (s *Store) Undrain(ctx context.Context, workerID string) error {
 		if err != nil {
 			return err
 		}
-		if !w.TerminateAt.IsZero() {
-			return fmt.Errorf("undrain worker %s, which is being terminated: %w", workerID, fleet.ErrState)
+		if !w.TerminateAt.IsZero() || !w.LeftAt.IsZero() {
+			return fmt.Errorf("undrain worker %s, which is ending: %w", workerID, fleet.ErrState)
 		}
 		if w.Status == fleet.Draining {
 			w.Status, w.DrainDeadline = fleet.Active, time.Time{}
@@ -151,12 +151,12 @@ func (s *Store) Put(w fleet.Worker) {
 }
 
 // Register is what a worker does when it begins: its row becomes active, unless
-// it drains or is gone. It answers false when there is none.
+// it drains or is gone. It answers false when there is none to begin with.
 func (s *Store) Register(workerID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.living(workerID)
-	if err != nil {
+	if err != nil || !w.LeftAt.IsZero() {
 		return false
 	}
 	now := s.now()
@@ -184,16 +184,15 @@ func (s *Store) Beat(workerID string, cpuPercent float64) {
 func (s *Store) Leave(workerID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.now()
+	s.requeue(workerID, now)
 	w, err := s.living(workerID)
-	if err != nil {
+	if err != nil || !w.LeftAt.IsZero() {
 		return
 	}
-	s.requeue(workerID, s.now())
 	if w.ProvisionedAt.IsZero() {
-		w.Status, s.ended[workerID] = fleet.Terminated, s.now()
+		w.Status, s.ended[workerID] = fleet.Terminated, now
 		return
 	}
-	if w.Status != fleet.Draining {
-		w.Status, w.DrainDeadline = fleet.Draining, s.now()
-	}
+	w.Status, w.LeftAt, w.DrainDeadline = fleet.Draining, now, now
 }

@@ -10,14 +10,8 @@ import (
 )
 
 var (
-	_ fleet.Demand  = (*Store)(nil)
-	_ fleet.Depths  = (*Store)(nil)
-	_ fleet.Rows    = (*Store)(nil)
-	_ fleet.Drains  = (*Store)(nil)
-	_ fleet.Ledger  = (*Store)(nil)
-	_ fleet.Desk    = (*Store)(nil)
-	_ fleet.Usages  = (*Store)(nil)
-	_ fleet.Elector = (*Store)(nil)
+	_ fleet.Store  = (*Store)(nil)
+	_ fleet.Depths = (*Store)(nil)
 )
 
 // Hooks make a store fail. Each is given the name of the method ("Fleet",
@@ -49,6 +43,7 @@ type Store struct {
 	decisions []kept
 	byID      map[string]int // where in decisions
 	entries   []fleet.SpendEntry
+	booked    map[entryKey]bool
 	memory    []byte // JSON: what is not written down is lost, as in a database
 	latch     *fleet.Latch
 	requests  []fleet.Request
@@ -67,6 +62,7 @@ func NewStore(now func() time.Time) *Store {
 		running:   map[int64]*Job{},
 		depths:    map[string]int64{},
 		byID:      map[string]int{},
+		booked:    map[entryKey]bool{},
 		memory:    []byte("{}"),
 		elections: map[string]*election{},
 	}

@@ -32,8 +32,9 @@ type World struct {
 	// Blind workers do not watch for interruptions: they are cut off.
 	Blind bool
 
-	workers map[string]*worker // that are alive, by id
-	dead    map[string]time.Time
+	workers map[string]*worker   // that are alive, by id
+	dead    map[string]time.Time // when they died, until their leases are over
+	left    map[string]bool      // that said goodbye, and do not come back
 }
 
 // worker is one that works: of a machine, or a VPS worker.
@@ -48,7 +49,7 @@ func NewWorld(at time.Time) *World {
 	clock := NewClock(at)
 	return &World{
 		Clock: clock, Store: NewStore(clock.Now), Clouds: map[string]*Cloud{},
-		workers: map[string]*worker{}, dead: map[string]time.Time{},
+		workers: map[string]*worker{}, dead: map[string]time.Time{}, left: map[string]bool{},
 	}
 }
 
@@ -109,7 +110,7 @@ func (w *World) step(now time.Time) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.dead)) {
 		if now.Sub(w.dead[id]) >= lease {
-			w.Store.Release(id)
+			w.Store.Leave(id)
 			delete(w.dead, id)
 		}
 	}
@@ -164,7 +165,7 @@ func (w *World) happen(e event, now time.Time) {
 	case !e.up && is:
 		delete(w.workers, e.workerID)
 		w.dead[e.workerID] = now
-	case e.up && !is && w.Store.Register(e.workerID):
+	case e.up && !is && !w.left[e.workerID] && w.Store.Register(e.workerID):
 		w.workers[e.workerID] = &worker{id: e.workerID, beat: now, held: map[int64]time.Time{}}
 	case e.up && is && e.left > 0 && !w.Blind:
 		w.Store.notice(e.workerID, e.left)
@@ -194,12 +195,18 @@ func (w *World) work(me *worker, now time.Time) {
 			delete(me.held, id)
 		}
 	}
-	if row.Status == fleet.Draining && !row.DrainDeadline.IsZero() && !row.DrainDeadline.After(now) {
+	if row.Status == fleet.Draining && !row.DrainDeadline.After(now) {
 		w.Store.Release(me.id)
 		clear(me.held)
 	}
 	for job, some := w.Store.Claim(me.id); some; job, some = w.Store.Claim(me.id) {
 		me.held[job.ID] = now.Add(job.Work - job.Done)
+	}
+	if row.Status == fleet.Draining && len(me.held) == 0 {
+		delete(w.workers, me.id)
+		w.left[me.id] = true
+		w.Store.Leave(me.id)
+		return
 	}
 	if now.Sub(me.beat) >= beat {
 		me.beat = now

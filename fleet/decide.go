@@ -32,12 +32,14 @@ type deciding struct {
 	// on; undrained are those that it takes back: see fleet.
 	launched  []Worker
 	undrained map[string]bool
+	// kept says, per queue, why idle workers stay.
+	kept map[string][]Rejected
 	// ended counts terminations that max_terminations_per_tick bounds.
 	ended int
 }
 
 func newDeciding(now time.Time, cfg Config, snap Snapshot) *deciding {
-	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}, undrained: map[string]bool{}}
+	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}, undrained: map[string]bool{}, kept: map[string][]Rejected{}}
 }
 
 // fleet is the workers as they stand after what was decided so far: those that

@@ -40,8 +40,6 @@ func copied[V any](from map[string]V) map[string]V {
 	return to
 }
 
-func (m *Memory) rememberGrowth(time.Time, Config, Snapshot, []Decision) {}
-func (m *Memory) rememberIdle(time.Time, Config, Snapshot)               {}
 func (m *Memory) rememberStrays(time.Time, Snapshot)                     {}
 func (m *Memory) rememberFaults(time.Time, Snapshot)                     {}
 func (m *Memory) rememberAlerts(time.Time, Config, Snapshot, []Decision) {}

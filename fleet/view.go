@@ -1,0 +1,83 @@
+package fleet
+
+import "time"
+
+// view is one queue with what is there for it, as policies and limits see it.
+type view struct {
+	QueueState
+	cfg Queue
+	// have is capacity: the baseline and the cloud workers that are not draining.
+	// Launching ones are capacity that is on its way.
+	have, launching int
+	// counted is what max_workers bounds: draining ones as well.
+	counted int
+	// slots are those of the cloud workers in have, free the ones without a job.
+	slots, free int
+	// shared are the VPS slots that no queue has reserved, in equal parts for
+	// the queues with jobs.
+	shared float64
+	// markets splits the cloud workers in have.
+	markets map[Market]int
+}
+
+func viewOf(cfg Config, snap Snapshot, workers []Worker, q QueueState) view {
+	v := view{QueueState: q, cfg: cfg.Queues[q.Name], markets: map[Market]int{}}
+	v.Oldest = max(v.Oldest, 0)
+	v.have, v.counted = v.cfg.BaselineWorkers, v.cfg.BaselineWorkers
+	for _, w := range workers {
+		if w.Cloud() && w.Serves(q.Name) {
+			v.count(w)
+		}
+	}
+	v.shared = sharedSlots(cfg, snap, workers, q.Name)
+	return v
+}
+
+func (v *view) count(w Worker) {
+	if w.Status == Terminated {
+		return
+	}
+	v.counted++
+	if w.Status == Draining {
+		return
+	}
+	v.have++
+	if w.Status == Provisioning {
+		v.launching++
+	}
+	v.slots += max(w.Slots, 1)
+	v.free += max(max(w.Slots, 1)-w.Claimed, 0)
+	v.markets[w.Market]++
+}
+
+// cloud is how many cloud workers are in have.
+func (v view) cloud() int { return v.have - v.cfg.BaselineWorkers }
+
+// others counts ready jobs that are not interactive.
+func (v view) others() int64 { return v.Bands[Standard].Depth + v.Bands[Bulk].Depth }
+
+// freshHeartbeat is the seed's bound for a worker that is heard of.
+const freshHeartbeat = 2 * time.Minute
+
+// ready is true for a worker that takes jobs now.
+func ready(now time.Time, w Worker) bool {
+	return w.Status == Active && !w.RegisteredAt.IsZero() && now.Sub(w.LastHeartbeat) <= freshHeartbeat
+}
+
+// sharedSlots is the part of a queue in the VPS slots that are kept for none.
+func sharedSlots(cfg Config, snap Snapshot, workers []Worker, queue string) float64 {
+	slots := 0
+	for _, w := range workers {
+		if !w.Cloud() && w.Status == Active && w.Serves(queue) {
+			slots += max(w.Slots, 1)
+		}
+	}
+	busy := 1
+	for _, q := range snap.Queues {
+		slots -= cfg.Queues[q.Name].BaselineWorkers
+		if q.Name != queue && q.Depth+q.Running > 0 {
+			busy++
+		}
+	}
+	return float64(max(slots, 0)) / float64(busy)
+}

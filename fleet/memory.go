@@ -28,6 +28,8 @@ type Memory struct {
 	Drift map[string]int `json:"drift,omitempty"`
 	// Alerts are conditions that hold, by Notice.Key.
 	Alerts map[string]Condition `json:"alerts,omitempty"`
+	// Events are notices of what happened, until the channels have taken them.
+	Events []Notice `json:"events,omitempty"`
 	// Reconciled is when bills were last compared with the inventory.
 	Reconciled time.Time `json:"reconciled,omitzero"`
 	// Flaps counts, per queue, launches within ten minutes of a removal.

@@ -42,4 +42,3 @@ func copied[V any](from map[string]V) map[string]V {
 
 func (m *Memory) rememberStrays(time.Time, Snapshot)                     {}
 func (m *Memory) rememberFaults(time.Time, Snapshot)                     {}
-func (m *Memory) rememberAlerts(time.Time, Config, Snapshot, []Decision) {}

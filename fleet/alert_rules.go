@@ -1,0 +1,187 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What is watched, by the table of the scheduler's contract.
+const (
+	alertDepth       = 50
+	alertDepthFor    = 10 * time.Minute
+	alertAge         = 15 * time.Minute // of priority 1 to 3
+	alertCPU         = 90.0
+	alertCPUFor      = 10 * time.Minute
+	alertFailures    = 10 // percent of the last 100 attempts
+	alertSpend       = 80 // percent of the daily limit
+	alertHeartbeat   = 2 * time.Minute
+	alertDrift       = 2 // ticks
+	alertStepsDepth  = 100
+	alertStepsAge    = 10 * time.Minute
+	alertReadingsAge = 5 * time.Minute // of worker_metrics; older ones say nothing
+	// alertFinished is how many attempts make a rate: one failure of one is no spike.
+	alertFinished = 20
+)
+
+// alertRule is one row of the table.
+type alertRule struct {
+	name  string
+	level Level
+	after time.Duration // for how long it must hold
+	// of says what a subject is: "queue", "worker", or "" for no subject but itself.
+	of   string
+	what string // it, as a resolved notice names it
+	find func(w *watch)
+}
+
+func alertRules() []alertRule {
+	return []alertRule{
+		{name: "daily_limit", level: Critical, what: "the daily limit", find: (*watch).dailyLimit},
+		{name: "workers_unhealthy", level: Critical, of: "workers", what: "all workers unhealthy", find: (*watch).allUnhealthy},
+		{name: "failure_rate", level: Critical, of: "queue", what: "failures of jobs", find: (*watch).failures},
+		{name: "queue_depth", level: Warning, after: alertDepthFor, of: "queue", what: "depth", find: (*watch).depth},
+		{name: "job_age", level: Warning, of: "queue", what: "age of interactive jobs", find: (*watch).age},
+		{name: "steps_top", level: Warning, of: "queue", what: "the top row of policy steps", find: (*watch).stepsTop},
+		{name: "queue_drift", level: Warning, of: "queue", what: "difference between Redis and the database", find: (*watch).drift},
+		{name: "worker_cpu", level: Warning, after: alertCPUFor, of: "worker", what: "CPU", find: (*watch).cpu},
+		{name: "heartbeat", level: Warning, of: "worker", what: "heartbeat", find: (*watch).heartbeat},
+		{name: "daily_spend", level: Warning, what: "spending near the daily limit", find: (*watch).dailySpend},
+		{name: "spend_threshold", level: Warning, what: "spending over alert_threshold_cents", find: (*watch).spendThreshold},
+		{name: "observation", level: Warning, of: "source", what: "observation", find: (*watch).faults},
+		{name: "provider", level: Warning, of: "provider", what: "refusals", find: (*watch).refusals},
+	}
+}
+
+// ruleOf takes the key of a notice apart.
+func ruleOf(key string) (alertRule, string) {
+	name, subject, _ := strings.Cut(key, "/")
+	for _, r := range alertRules() {
+		if r.name == name {
+			return r, subject
+		}
+	}
+	return alertRule{name: name, level: Warning, what: name}, subject // of an earlier version
+}
+
+func (r *alertRule) title(subject string) string {
+	if subject == "" {
+		return r.what
+	}
+	return r.what + " of " + r.of + " " + subject
+}
+
+func (r *alertRule) notice(now time.Time, key, subject string, c Condition) Notice {
+	n := Notice{Key: key, Level: r.level, Name: r.name, At: now, Since: c.Since}
+	switch r.of {
+	case "queue":
+		n.Queue = subject
+	case "worker":
+		n.WorkerID = subject
+	}
+	return n
+}
+
+// finding is a condition that holds.
+type finding struct{ sentence, value, threshold string }
+
+// watch is one look at everything.
+type watch struct {
+	now, at time.Time // the tick's, and the database's
+	cfg     Config
+	snap    Snapshot
+	decided []Decision
+	rule    *alertRule
+	found   map[string]*finding
+}
+
+func (w *watch) raise(subject, value, threshold, sentence string, args ...any) {
+	key := w.rule.name
+	if subject != "" {
+		key += "/" + subject
+	}
+	w.found[key] = &finding{sentence: fmt.Sprintf(sentence, args...), value: value, threshold: threshold}
+}
+
+// unseen is true for what this look could not see.
+func (w *watch) unseen(key string) bool {
+	rule, subject := ruleOf(key)
+	switch rule.of {
+	case "worker", "workers":
+		return w.snap.faulty("database")
+	case "queue":
+		_, wanted := w.cfg.Queues[subject]
+		return wanted && (w.snap.faulty("database") || !w.snap.has(subject))
+	}
+	return false
+}
+
+func (s Snapshot) faulty(source string) bool {
+	for _, f := range s.Faults {
+		if f.Source == source {
+			return true
+		}
+	}
+	return false
+}
+
+func (s Snapshot) has(queue string) bool {
+	for i := range s.Queues {
+		if s.Queues[i].Name == queue {
+			return true
+		}
+	}
+	return false
+}
+
+// queues gives those that were seen.
+func (w *watch) queues(each func(q *QueueState)) {
+	for i := range w.snap.Queues {
+		if q := &w.snap.Queues[i]; !w.unseen("queue_depth/" + q.Name) {
+			each(q)
+		}
+	}
+}
+
+func (w *watch) depth() {
+	w.queues(func(q *QueueState) {
+		if q.Depth > alertDepth {
+			w.raise(q.Name, fmt.Sprint(q.Depth), fmt.Sprint(alertDepth), "Queue %s has been over %d jobs for %s: %d are waiting", q.Name, alertDepth, minutes(alertDepthFor), q.Depth)
+		}
+	})
+}
+
+func (w *watch) age() {
+	w.queues(func(q *QueueState) {
+		if oldest := q.Bands[Interactive].Oldest; oldest > alertAge {
+			w.raise(q.Name, minutes(oldest), minutes(alertAge), "A job of priority 1 to 3 in queue %s has been waiting for %s", q.Name, minutes(oldest))
+		}
+	})
+}
+
+func (w *watch) failures() {
+	w.queues(func(q *QueueState) {
+		if q.Finished >= alertFinished && q.Failed*100 > q.Finished*alertFailures {
+			w.raise(q.Name, fmt.Sprintf("%d of %d", q.Failed, q.Finished), fmt.Sprintf("%d %%", alertFailures), "In queue %s %d of the last %d attempts failed", q.Name, q.Failed, q.Finished)
+		}
+	})
+}
+
+func (w *watch) stepsTop() {
+	if w.cfg.Policy != PolicySteps {
+		return
+	}
+	w.queues(func(q *QueueState) {
+		if q.Depth > alertStepsDepth || q.Oldest > alertStepsAge {
+			w.raise(q.Name, fmt.Sprintf("%d jobs, %s", q.Depth, minutes(q.Oldest)), fmt.Sprintf("%d jobs, %s", alertStepsDepth, minutes(alertStepsAge)), "Queue %s is in the top row of policy steps: %d jobs, the oldest waiting for %s", q.Name, q.Depth, minutes(q.Oldest))
+		}
+	})
+}
+
+func (w *watch) drift() {
+	w.queues(func(q *QueueState) {
+		if ticks := w.snap.Memory.Drift[q.Name]; ticks >= alertDrift {
+			w.raise(q.Name, fmt.Sprint(ticks), fmt.Sprint(alertDrift), "Redis and the database have disagreed about the depth of queue %s for %d ticks: the database says %d", q.Name, ticks, q.Rows)
+		}
+	})
+}

@@ -43,12 +43,12 @@ const (
 	sigmaService = 0.653
 	leastService = 0.2
 
-	quietLoad   = 0.218 // workers, over the day
-	dayAndNight = 0.35  // how much more or less at its height
-	rushPart    = 0.063 // of all time is rush
+	quietLoad   = 0.31  // workers, at the height of the day
+	quietHour   = 3     // UTC, when nothing comes
+	rushPart    = 0.071 // of all time is rush
 	rushMinutes = 110   // on average
-	rushLow     = 1.7   // workers that a rush adds
-	rushHigh    = 3.0
+	rushLow     = 2.0   // workers that a rush adds
+	rushHigh    = 3.1
 	batchTail   = 2.2 // a batch has k jobs or more with probability k^-tail
 	batchMost   = 60
 )
@@ -75,7 +75,7 @@ func (s Synthetic) withDefaults() Synthetic {
 func (s Synthetic) Trace() Trace {
 	s = s.withDefaults()
 	return func(yield func(fleet.PastJob, error) bool) {
-		m := maker{Synthetic: s, dice: rand.New(rand.NewPCG(s.Seed, 2))}
+		m := maker{Synthetic: s, size: meanBatch(), dice: rand.New(rand.NewPCG(s.Seed, 2))}
 		for minute := range s.Days * 24 * 60 {
 			for _, at := range m.minute(minute) {
 				if !yield(m.job(minute, at), nil) {
@@ -93,14 +93,15 @@ type maker struct {
 	rush float64 // load that the present rush adds; 0 there is none
 	left int     // minutes of it
 	at   []float64
+	size float64 // mean of batch
 }
 
 // minute tells when jobs come in it, in seconds.
 func (m *maker) minute(n int) []float64 {
 	m.at = m.at[:0]
 	hour := float64(n%(24*60)) / 60
-	load := quietLoad*(1-dayAndNight*math.Cos(2*math.Pi*(hour-3)/24)) + m.rushing()
-	rate := load / meanService * 60 / meanBatch() * m.Arrivals
+	load := quietLoad*math.Abs(math.Sin(math.Pi*(hour-quietHour)/24)) + m.rushing()
+	rate := load / meanService * 60 / m.size * m.Arrivals
 	for range m.poisson(rate) {
 		first := m.dice.Float64() * 50
 		for range m.batch() {

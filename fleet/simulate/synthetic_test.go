@@ -1,19 +1,21 @@
 package simulate_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/fleet/simulate"
 )
 
 // moments are what research measured of the real trace.
 type moments struct {
-	jobs                                 int
-	meanService, p99Service              float64
-	busiest                              int
-	medianLoad, p95Load, peakLoad, heavy float64
+	jobs                          int
+	meanService, p99Service       float64
+	busiest                       int
+	medianLoad, p95Load, peakLoad float64
 }
 
 func measure(t *testing.T, s simulate.Synthetic) moments {
@@ -43,8 +45,46 @@ func measure(t *testing.T, s simulate.Synthetic) moments {
 }
 
 func TestTheSyntheticTraceHasTheMomentsOfTheRealOne(t *testing.T) {
-	for seed := range uint64(6) {
-		m := measure(t, simulate.Synthetic{Seed: seed})
-		t.Logf("seed %d: %+v", seed, m)
+	m := measure(t, simulate.Synthetic{})
+	for _, c := range []struct {
+		what           string
+		got, real, off float64
+	}{
+		{"jobs", float64(m.jobs), 26_823, 0.05},
+		{"mean service time", m.meanService, 28.7, 0.02},
+		{"99th percentile of it", m.p99Service, 106, 0.05},
+		{"jobs in the busiest minute", float64(m.busiest), 64, 0.1},
+		{"median of the offered load", m.medianLoad, 0.22, 0.05},
+		{"95th percentile of it", m.p95Load, 2.3, 0.1},
+		{"its peak", m.peakLoad, 3.5, 0.1},
+	} {
+		if math.Abs(c.got-c.real) > c.off*c.real {
+			t.Errorf("%s: %.2f, which is not within %.0f%% of %.2f", c.what, c.got, 100*c.off, c.real)
+		}
+	}
+}
+
+func TestFactorsMultiplyJobsAndTheirTimes(t *testing.T) {
+	one, more := measure(t, simulate.Synthetic{Seed: 7}), measure(t, simulate.Synthetic{Seed: 7, Arrivals: 4, Service: 6})
+	if r := float64(more.jobs) / float64(one.jobs); r < 3.3 || r > 4.7 {
+		t.Errorf("%.2f times as many jobs with four times the arrivals", r)
+	}
+	if r := more.meanService / one.meanService; r < 5.8 || r > 6.2 {
+		t.Errorf("%.2f times the service time with six times", r)
+	}
+}
+
+func TestATraceIsTheSameEachTimeAndAnotherForAnotherSeed(t *testing.T) {
+	a, _ := read(simulate.Synthetic{Days: 2, Seed: 1}.Trace())
+	b, _ := read(simulate.Synthetic{Days: 2, Seed: 1}.Trace())
+	c, _ := read(simulate.Synthetic{Days: 2, Seed: 2}.Trace())
+	if !slices.Equal(a, b) {
+		t.Error("the same seed gave another trace")
+	}
+	if slices.Equal(a, c) {
+		t.Error("another seed gave the same trace")
+	}
+	if !slices.IsSortedFunc(a, func(x, y fleet.PastJob) int { return x.At.Compare(y.At) }) {
+		t.Error("jobs are not in order of time")
 	}
 }

@@ -11,7 +11,7 @@ const interactiveRank = 3
 // baseline sees to it that there is a VPS worker, and that it claims what the
 // mode leaves to it.
 func (d *deciding) baseline() {
-	if _, away := d.fault("database"); away {
+	if d.away("database") {
 		return
 	}
 	for _, w := range d.snap.Workers {
@@ -109,7 +109,7 @@ func (d *deciding) launchVPS() {
 		return
 	}
 	p := d.cfg.Providers[processProvider]
-	l := Launch{Candidates: []Candidate{d.vpsCandidate(p)}, Queues: sortedKeys(d.cfg.Queues), Reserve: map[string]int{}}
+	l := Launch{Candidates: []Candidate{d.vpsCandidate()}, Queues: sortedKeys(d.cfg.Queues), Reserve: map[string]int{}}
 	for name, q := range d.cfg.Queues {
 		if q.BaselineWorkers > 0 {
 			l.Reserve[name] = q.BaselineWorkers
@@ -127,12 +127,16 @@ func (d *deciding) barBaseline() barrier {
 	if f, failed := d.fault("provider:" + processProvider); failed {
 		return barrier{rule: "fault", why: f.Source + " cannot be observed", limit: "fault (" + f.Source + ")"}
 	}
+	if c, cooling := d.snap.Memory.cooling(d.now, d.vpsCandidate().Place); cooling {
+		return barrier{rule: "cool_off", why: c.refusal().limit, limit: c.refusal().limit}
+	}
 	return d.barInventory(view{}, want{})
 }
 
 // vpsCandidate is what provider process offers for the VPS market, and without
 // an offer one that costs nothing: the VPS is paid for anyway.
-func (d *deciding) vpsCandidate(p ProviderConfig) Candidate {
+func (d *deciding) vpsCandidate() Candidate {
+	p := d.cfg.Providers[processProvider]
 	for _, o := range d.snap.Offers {
 		if o.Provider == processProvider && o.Market == VPS {
 			return Candidate{Offer: o, Image: p.Image}

@@ -11,6 +11,12 @@ import (
 // grow asks the policy how many workers each queue wants, and un-drains or
 // launches as many of them as the limits allow.
 func (d *deciding) grow() {
+	for _, name := range sortedKeys(d.cfg.Queues) {
+		if !slices.ContainsFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name }) {
+			v := view{QueueState: QueueState{Name: name}, cfg: d.cfg.Queues[name]}
+			d.hold(v, want{}, barrier{rule: "fault", why: "it was not observed", limit: "fault (queue)"})
+		}
+	}
 	for _, q := range d.byUrgency() {
 		v := viewOf(d.cfg, d.snap, d.fleet(), q)
 		w := wantOf(d.now, d.cfg, d.snap, d.mode(), v)

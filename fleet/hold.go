@@ -16,7 +16,7 @@ type barrier struct {
 // bar is the first thing in the way of more workers, before any is looked for.
 func (d *deciding) bar(v view, w want) barrier {
 	for _, check := range []func(view, want) barrier{
-		d.barFault, d.barMode, d.barQueue, d.barPolicy, d.barCooldown, d.barInventory,
+		d.barFault, d.barMode, d.barQueue, d.barPolicy, d.barCooldown, d.barInventory, d.barTaken,
 	} {
 		if b := check(v, w); b.rule != "" {
 			return b
@@ -60,18 +60,11 @@ func (d *deciding) barMode(view, want) barrier {
 		return barrier{}
 	}
 	b := barrier{rule: "mode", why: "the mode is vps_only", limit: "mode (vps_only)"}
-	if d.snap.Latch != nil || d.tripped() {
+	if d.snap.Latch != nil {
 		b.why = "the daily limit was reached, and the mode is vps_only until \"spillway schedule reset\""
-		b.limit = fmt.Sprintf("max_daily_spend_cents (%s)", d.latchedAt().Number())
+		b.limit = fmt.Sprintf("max_daily_spend_cents (%s)", d.snap.Latch.Limit.Number())
 	}
 	return b
-}
-
-func (d *deciding) latchedAt() Money {
-	if d.snap.Latch != nil {
-		return d.snap.Latch.Limit
-	}
-	return d.cfg.Limits.Daily
 }
 
 func (d *deciding) barQueue(v view, _ want) barrier {
@@ -115,6 +108,20 @@ func (d *deciding) barInventory(view, want) barrier {
 		return barrier{}
 	}
 	return barrier{rule: "inventory", why: "not every provider has listed its machines yet", limit: "inventory (incomplete)"}
+}
+
+// barTaken holds while workers that could take what waits have not done so for
+// longer than it waits: more of them would cost, and take it no more.
+func (d *deciding) barTaken(v view, _ want) barrier {
+	fixed := v.Waits.Interactive+v.Waits.LongFixed > 0
+	for _, w := range d.snap.Workers {
+		if w.Cloud() && w.Serves(v.Name) && d.removable(w) && ready(d.now, w) && d.readIdle(w) &&
+			!(fixed && w.Market == Spot) && v.Depth > 0 && d.idle(w) >= v.Oldest && v.Oldest > d.cfg.EvaluationInterval {
+			return barrier{rule: "not_taken", limit: "idle worker (" + w.ID + ")",
+				why: fmt.Sprintf("worker %s has been idle for longer than they wait, and takes none of its jobs", w.ID)}
+		}
+	}
+	return barrier{}
 }
 
 func maxWorkers(v view) barrier {

@@ -23,12 +23,13 @@ func (d *deciding) removeIdle() {
 	idle = slices.DeleteFunc(idle, func(w Worker) bool { return !d.removable(w) || w.Status != Active || !d.readIdle(w) })
 	slices.SortStableFunc(idle, d.leastMissed)
 	for _, w := range idle {
-		why, rule := d.keeps(w)
+		why, rule, asked := d.keeps(w)
 		if why != "" {
 			d.keep(w, why)
 			continue
 		}
 		x := d.drain(w, rule, drainTime)
+		x.Wanted, x.Allowed = asked.keep, asked.left
 		x.Inputs = append(x.Inputs, Fact{"idle_minutes", number(int64(d.cfg.ScaleDown.Idle / time.Minute))},
 			Fact{"idle_readings", number(d.readings(w))})
 		x.Sentence = fmt.Sprintf("Scaling down worker %s: idle for %d minutes", w.ID, d.idle(w)/time.Minute)
@@ -57,28 +58,32 @@ func (d *deciding) idle(w Worker) time.Duration {
 	return max(d.now.Sub(since), 0)
 }
 
+// less is what a queue wants at least, and what it has without a worker.
+type less struct{ keep, left int }
+
 // keeps says why an idle worker stays; "" it goes, by the rule.
-func (d *deciding) keeps(w Worker) (why, rule string) {
+func (d *deciding) keeps(w Worker) (why, rule string, l less) {
 	cleared := true
 	for _, name := range w.Queues {
 		i := slices.IndexFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name })
 		if i < 0 {
-			return "queue " + name + " was not observed", ""
+			return "queue " + name + " was not observed", "", l
 		}
 		v := viewOf(d.cfg, d.snap, d.fleet(), d.snap.Queues[i])
 		asked := wantOf(d.now, d.cfg, d.snap, d.mode(), v)
 		cleared = cleared && asked.clear
 		if why := d.keptFor(v, asked); why != "" {
-			return why, ""
+			return why, "", l
 		}
+		l = less{asked.keep, v.have - 1}
 	}
 	if why := d.keptByAge(w); why != "" {
-		return why, ""
+		return why, "", l
 	}
 	if cleared && len(w.Queues) > 0 {
-		return "", ruleClear
+		return "", ruleClear, l
 	}
-	return d.keptByRules(w), ruleIdle
+	return d.keptByRules(w), ruleIdle, l
 }
 
 // keptFor is what a queue has against one worker less.

@@ -11,17 +11,8 @@ func ModeOf(cfg Config, snap Snapshot) Mode {
 	return cfg.Mode
 }
 
-// mode is ModeOf, and vps_only from the decision on that trips the latch.
-func (d *deciding) mode() Mode {
-	if d.tripped() {
-		return VPSOnly
-	}
-	return ModeOf(d.cfg, d.snap)
-}
-
-func (d *deciding) tripped() bool {
-	return slices.ContainsFunc(d.out, func(x Decision) bool { return x.Kind == KindRevert })
-}
+// mode is ModeOf, which sees a latch that this tick trips as well.
+func (d *deciding) mode() Mode { return ModeOf(d.cfg, d.snap) }
 
 // Serves is true for a worker that claims from the queue.
 func (w Worker) Serves(queue string) bool { return slices.Contains(w.Queues, queue) }

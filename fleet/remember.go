@@ -40,5 +40,5 @@ func copied[V any](from map[string]V) map[string]V {
 	return to
 }
 
-func (m *Memory) rememberStrays(time.Time, Snapshot)                     {}
-func (m *Memory) rememberFaults(time.Time, Snapshot)                     {}
+func (m *Memory) rememberStrays(time.Time, Snapshot) {}
+func (m *Memory) rememberFaults(time.Time, Snapshot) {}

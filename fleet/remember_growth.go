@@ -32,7 +32,7 @@ func (m *Memory) rose(now time.Time, x Decision) {
 	if x.Queue == "" { // the VPS worker is no burst
 		return
 	}
-	if within(now, m.LastDown[x.Queue], flapTime) {
+	if x.Kind == KindLaunch && within(now, m.LastDown[x.Queue], flapTime) {
 		m.Flaps[x.Queue]++
 	}
 	m.LastUp[x.Queue] = now
@@ -103,7 +103,7 @@ func (m *Memory) rememberWant(now time.Time, cfg Config, queue string, n int) {
 // rememberIdle counts the readings in a row that found a worker without a
 // claimed job. While the database is away there is no reading.
 func (m *Memory) rememberIdle(now time.Time, cfg Config, snap Snapshot) {
-	if _, away := newDeciding(now, cfg, snap).fault("database"); away {
+	if newDeciding(now, cfg, snap).away("database") {
 		return
 	}
 	before := m.Idle

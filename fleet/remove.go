@@ -20,7 +20,7 @@ const (
 // It never touches a VPS worker. Without the database or a count of what waits
 // it does nothing: unknown is not zero.
 func (d *deciding) remove() {
-	if _, away := d.fault("database"); away {
+	if d.away("database") {
 		return
 	}
 	d.removeUnwanted()
@@ -79,10 +79,11 @@ func started(w Worker) time.Time {
 }
 
 // removable is true for machines that a removal may be about. A provider that
-// could not be listed leaves unknown what it has.
+// could not be listed leaves unknown what it has, and what became of a launch
+// without an answer is for repair to find out.
 func (d *deciding) removable(w Worker) bool {
 	_, failed := d.fault("provider:" + w.Provider)
-	return w.Cloud() && !failed && !d.leaving[w.ID] && (w.Status == Active || w.Status == Provisioning)
+	return w.Cloud() && !failed && !d.leaving[w.ID] && (w.Status == Active || w.Status == Provisioning && w.InstanceID != "")
 }
 
 // removeSurplus drains what is over max_workers and max_instances: those

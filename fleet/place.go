@@ -233,7 +233,7 @@ func marketsFor(q QueueState, cfg Queue, have map[Market]int, n int) []Market {
 		all := steadyHave + spotHave + 1
 		// Jobs that may not run on spot need one worker at least; otherwise the
 		// market that lacks more of its share is next.
-		if fixed && steadyHave == 0 || share*all-steadyHave > (1-share)*all-spotHave {
+		if fixed && steadyHave == 0 || share*all-steadyHave >= (1-share)*all-spotHave {
 			out, steadyHave = append(out, OnDemand), steadyHave+1
 			continue
 		}

@@ -150,7 +150,7 @@ func TestMarketsFollowTheRoutingOfWhatWaits(t *testing.T) {
 		{"bulk prefers spot", Waits{Bulk: 9}, false, nil, 2, []Market{sp, sp}},
 		{"long jobs with checkpoints go to spot", Waits{LongResumes: 9}, false, nil, 1, []Market{sp}},
 		{"long jobs without go on demand", Waits{LongFixed: 9}, true, nil, 1, []Market{od}},
-		{"standard jobs are mixed", Waits{Standard: 9}, false, nil, 4, []Market{sp, od, sp, od}},
+		{"standard jobs are mixed", Waits{Standard: 9}, false, nil, 4, []Market{od, sp, od, sp}},
 		{"spot_preferred moves them to spot", Waits{Standard: 9}, true, nil, 2, []Market{sp, sp}},
 		{"one interactive job among many needs one on demand", Waits{Interactive: 1, Bulk: 999}, false, nil, 3, []Market{od, sp, sp}},
 		{"which the VPS worker is already", Waits{Interactive: 1, Bulk: 999}, false, map[Market]int{VPS: 1}, 2, []Market{sp, sp}},

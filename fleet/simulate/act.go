@@ -45,7 +45,7 @@ func (w *world) worker(id string) *machine {
 // launch tries the candidates in turn.
 func (w *world) launch(d *fleet.Decision) {
 	for i, c := range d.Launch.Candidates {
-		attempt := fleet.Attempt{Place: c.Place, Token: fmt.Sprintf("%s-1-%d", d.ID, i+1), Outcome: "launched"}
+		attempt := fleet.Attempt{Place: c.Place, Token: fmt.Sprintf("%s-1-%d", d.ID, i+1), Outcome: fleet.OutcomeDone}
 		if c.Market == fleet.Spot && w.o.Shortage > 0 && w.dice.Float64() < w.o.Shortage {
 			attempt.Outcome, attempt.Reason = string(fleet.NoCapacity), "the replay's shortage on spot"
 			d.Attempts = append(d.Attempts, attempt)
@@ -65,7 +65,7 @@ func (w *world) start1(d *fleet.Decision, c fleet.Candidate, token string) {
 	slots := orElse(d.Launch.Slots, orElse(c.Slots, w.o.Slots))
 	row := fleet.Worker{
 		ID: d.WorkerID, Place: c.Place, InstanceID: "i-" + d.ID, Queues: d.Launch.Queues, Slots: slots,
-		Status: fleet.Provisioning, ProvisionedAt: w.time(), LaunchedAt: w.time(), AccruedUntil: w.time(),
+		Status: fleet.Provisioning, ProvisionedAt: w.time(), LaunchedAt: w.time(),
 		Origin: d.Origin, Rate: c.Price + c.Surcharge, Ceiling: c.Rate(), Granularity: c.Granularity,
 		Request: fleet.LaunchRequest{
 			Candidate: c, Token: token, FleetID: "replay", WorkerID: d.WorkerID, Queues: d.Launch.Queues, Slots: slots,

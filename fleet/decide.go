@@ -9,11 +9,11 @@ func Decide(now time.Time, cfg Config, snap Snapshot) []Decision {
 	d := newDeciding(now, cfg, snap)
 	d.capSpending()  // the daily limit comes before all else, and holds without a database
 	d.repair()       // rows and machines that have lost each other, late registrations, disks
-	d.finishDrains() // what has no job left, or no time
 	d.answer()       // what operators asked for
 	d.remove()       // surplus first, then the idle
 	d.baseline()     // the VPS worker
 	d.grow()         // queue by queue
+	d.finishDrains() // what has no job left, or no time, and was not taken back
 	d.alert()
 	return d.out
 }

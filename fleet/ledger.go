@@ -54,6 +54,8 @@ type Rows interface {
 	Provision(ctx context.Context, w Worker) error
 	// Attach writes what the provider answered: instance, place, launch time,
 	// and the money, which may be another candidate's than the row was made for.
+	// Without an instance in m it names the candidate that is going to be asked
+	// next, so that the row is right about money before there is a machine.
 	// ErrState when the row is terminated: nobody waits for that machine any more.
 	Attach(ctx context.Context, workerID string, m Machine, o Offer) error
 	// Terminating notes when the provider was first asked to end it, and has it

@@ -39,6 +39,3 @@ func copied[V any](from map[string]V) map[string]V {
 	maps.Copy(to, from)
 	return to
 }
-
-func (m *Memory) rememberStrays(time.Time, Snapshot) {}
-func (m *Memory) rememberFaults(time.Time, Snapshot) {}

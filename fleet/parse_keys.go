@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The names that keys of objects are looked up by.
@@ -82,16 +83,39 @@ func queueKeys() []key[Queue] {
 	}
 }
 
-// readQueues fills in the queues that the file leaves out, so that what waits
-// there is seen; they get no machines.
+// readQueues fills in the usual queues that the file leaves out, so that what
+// waits there is seen; they get no machines.
 func readQueues(c *Config, n *node, path string, f *faults) {
 	c.Queues = map[string]Queue{}
-	given := named(n, path, queueNames, "queue", f)
-	for _, name := range queueNames {
+	names := slices.Clone(queueNames)
+	if n != nil && n.kind != anObject {
+		f.add(path, "must be an object, not %s", n.kind)
+		n = nil
+	}
+	if n == nil {
+		n = &node{}
+	}
+	for _, name := range n.keys {
+		switch {
+		case slices.Contains(names, name):
+		case !queueName(name):
+			f.add(join(path, name), "is no name of a queue: 1 to 40 lower-case letters, digits, - and _")
+		case nearest(name, queueNames) != "":
+			f.add(join(path, name), "is no queue%s", hint(name, queueNames))
+		default:
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		var q Queue
-		readKeys(given[name], join(path, name), queueKeys(), &q, f)
+		readKeys(n.fields[name], join(path, name), queueKeys(), &q, f)
 		c.Queues[name] = q
 	}
+}
+
+// queueName is the rule of jobs.QueueName.
+func queueName(text string) bool {
+	return len(text) >= 1 && len(text) <= 40 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // named are the objects below a key whose own keys are names.

@@ -27,23 +27,24 @@ type Helper struct{ Command, Env []string }
 
 // Groups are the settings that are one value each, as they stand in --help.
 type Groups struct {
-	Listening `group:"Listening"`
-	Storage   `group:"Files"`
-	Spooling  `group:"Files"`
-	Caching   `group:"Files"`
-	Sources   `group:"Sources"`
-	Reuse     `group:"Sources"`
-	Signing   `group:"Signatures and presets"`
-	Delivery  `group:"Delivery"`
-	Limits    `group:"Limits of one request"`
-	Requests  `group:"Limits of one request"`
-	Work      `group:"Work and memory"`
-	Waiting   `group:"Work and memory"`
-	Scaling   `group:"Workers"`
-	Durable   `group:"Jobs"`
-	Keeping   `group:"Jobs"`
-	Working   `group:"Job worker"`
-	Observing `group:"Logs and traces"`
+	Listening  `group:"Listening"`
+	Storage    `group:"Files"`
+	Spooling   `group:"Files"`
+	Caching    `group:"Files"`
+	Sources    `group:"Sources"`
+	Reuse      `group:"Sources"`
+	Signing    `group:"Signatures and presets"`
+	Delivery   `group:"Delivery"`
+	Limits     `group:"Limits of one request"`
+	Requests   `group:"Limits of one request"`
+	Work       `group:"Work and memory"`
+	Waiting    `group:"Work and memory"`
+	Scaling    `group:"Workers"`
+	Durable    `group:"Jobs"`
+	Keeping    `group:"Jobs"`
+	Working    `group:"Job worker"`
+	Scheduling `group:"Scheduler"`
+	Observing  `group:"Logs and traces"`
 }
 
 // Listening says where and how connections are taken.

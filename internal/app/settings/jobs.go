@@ -45,6 +45,11 @@ type Working struct {
 	CacheURL           string        `name:"cache-url" placeholder:"URL" help:"Image server whose cache bulk jobs with into=cache warm by asking it; when empty, up warms its own, and work refuses such jobs. The keys that sign its URLs are those of the settings."`
 }
 
+// Scheduling says where the scheduler's settings are.
+type Scheduling struct {
+	SchedulerConfig string `name:"scheduler-config" placeholder:"FILE" help:"File of the scheduler, in JSON; /etc/hypermedia/scheduler.json when empty. Nobody but its owner and root may be able to write it."`
+}
+
 // The usual queues.
 var usualQueues = []string{"images", "documents", "ocr", "media", "bulk"}
 

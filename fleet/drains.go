@@ -36,13 +36,17 @@ func (d *deciding) finishDrain(w Worker) {
 		Kind: KindTerminate, WorkerID: w.ID, Provider: w.Provider, MachineID: w.InstanceID, Queue: w.paidFor(),
 		Inputs: []Fact{{"claimed", fmt.Sprint(w.Claimed)}, {"idle_seconds", seconds(idle)}, {"deadline", w.DrainDeadline.UTC().Format(time.RFC3339)}},
 	}
+	_, idled := d.snap.Memory.Drained[w.ID]
 	switch {
+	case idled && w.Claimed == 0:
+		x.Rule = ruleDrained
+		x.Sentence = fmt.Sprintf("Scaling down worker %s: idle for %d minutes", w.ID, int(idle.Minutes()))
 	case !w.LeftAt.IsZero():
 		x.Rule = ruleLeft
 		x.Sentence = fmt.Sprintf("Terminating machine %s: worker %s has left it", w.InstanceID, w.ID)
 	case w.Claimed == 0:
 		x.Rule = ruleDrained
-		x.Sentence = fmt.Sprintf("Scaling down worker %s: idle for %d minutes", w.ID, int(idle.Minutes()))
+		x.Sentence = fmt.Sprintf("Terminating worker %s: it has drained", w.ID)
 	case !w.DrainDeadline.IsZero() && !d.now.Before(w.DrainDeadline):
 		x.Rule = ruleDeadline
 		x.Sentence = fmt.Sprintf("Terminating worker %s: its time is over, and its %d jobs are queued again", w.ID, w.Claimed)

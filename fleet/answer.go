@@ -115,7 +115,8 @@ func (d *deciding) answerWith(r Request, id string, v view, candidates []Candida
 }
 
 // answerEnd drains a worker, and terminates it when it is done: within the
-// usual time, or within that of the daily limit when it is to be terminated.
+// usual time or that of the request, or within that of the daily limit when it
+// is to be terminated.
 func (d *deciding) answerEnd(r Request) {
 	i := slices.IndexFunc(d.snap.Workers, func(w Worker) bool { return w.ID == r.WorkerID })
 	if i < 0 {
@@ -132,6 +133,8 @@ func (d *deciding) answerEnd(r Request) {
 		return
 	case r.Do == KindTerminate:
 		within = capDrain
+	case r.For > 0:
+		within = r.For
 	}
 	d.leaving[w.ID] = true
 	x := Decision{

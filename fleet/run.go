@@ -68,6 +68,8 @@ var errLost = errors.New("the election was lost")
 // whileElected runs f for as long as the election holds, and releases it.
 func (s *Scheduler) whileElected(ctx context.Context, e Election, f func(ctx context.Context, held func(context.Context) error) error) error {
 	defer e.Release()
+	s.tally.leads(true)
+	defer s.tally.leads(false)
 	clear(s.listed)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
@@ -125,8 +127,8 @@ func (s *Scheduler) guard(ctx context.Context, why error) {
 		pause(ctx, electEvery)
 		return
 	}
-	cfg := s.Config()
-	o := &observed{local: s.Clock()}
+	cfg, began := s.Config(), s.Clock()
+	o := &observed{local: began}
 	s.recall(cfg, o, why)
 	s.askProviders(ctx, cfg, &o.snap, false)
 	clampTimes(&o.snap)
@@ -134,6 +136,7 @@ func (s *Scheduler) guard(ctx context.Context, why error) {
 	s.act(ctx, cfg, o, r.Decisions, func(context.Context) error { return errLost })
 	s.tell(r)
 	s.keep(cfg, o, r)
+	s.tally.count(began, s.Clock(), cfg, r, false)
 	pause(ctx, min(s.interval(), electEvery*2))
 }
 

@@ -152,6 +152,6 @@ type Request struct {
 	Provider string        `json:"provider,omitempty"`
 	Count    int           `json:"count,omitempty"`
 	Spot     bool          `json:"spot,omitempty"`
-	For      time.Duration `json:"for,omitempty"`
+	For      time.Duration `json:"for,omitempty"` // launch: kept so long; drain: done within
 	WorkerID string        `json:"worker_id,omitempty"`
 }

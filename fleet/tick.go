@@ -34,6 +34,7 @@ type Parts struct {
 type Scheduler struct {
 	Parts
 	calls *calls
+	tally tally // guards itself
 	// What it keeps between ticks. Owned by the goroutine that ticks.
 	last     *observed       // the latest that the database has told; nil before
 	latch    *Latch          // tripped while the database was away
@@ -87,12 +88,14 @@ func (s *Scheduler) Tick(ctx context.Context) (Report, error) {
 
 // tick asks held before anything is launched.
 func (s *Scheduler) tick(ctx context.Context, held func(context.Context) error) (Report, error) {
-	cfg := s.Config()
+	cfg, began := s.Config(), s.Clock()
 	o := s.observe(ctx, cfg, true)
 	r := s.decide(cfg, o)
 	s.act(ctx, cfg, o, r.Decisions, held)
 	s.tell(r)
-	if err := s.record(ctx, cfg, o, r); err != nil {
+	err := s.record(ctx, cfg, o, r)
+	s.tally.count(began, s.Clock(), cfg, r, err == nil)
+	if err != nil {
 		return r, fmt.Errorf("record tick %s: %w", r.Tick, err)
 	}
 	return r, nil

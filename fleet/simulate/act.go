@@ -54,14 +54,14 @@ func (w *world) launch(d *fleet.Decision) {
 		}
 		d.Attempts = append(d.Attempts, attempt)
 		d.Outcome, d.WorkerID, d.Provider = fleet.OutcomeDone, "w-"+d.ID, c.Provider
-		w.start1(d, c, attempt.Token)
+		w.create(d, c, attempt.Token)
 		return
 	}
 	d.Failed, d.Outcome = true, "no candidate had capacity"
 }
 
-// start1 is one machine that a provider has agreed to.
-func (w *world) start1(d *fleet.Decision, c fleet.Candidate, token string) {
+// create is a machine that a provider has agreed to.
+func (w *world) create(d *fleet.Decision, c fleet.Candidate, token string) {
 	slots := orElse(d.Launch.Slots, orElse(c.Slots, w.o.Slots))
 	row := fleet.Worker{
 		ID: d.WorkerID, Place: c.Place, InstanceID: "i-" + d.ID, Queues: d.Launch.Queues, Slots: slots,
@@ -69,6 +69,7 @@ func (w *world) start1(d *fleet.Decision, c fleet.Candidate, token string) {
 		Origin: d.Origin, Rate: c.Price + c.Surcharge, Ceiling: c.Rate(), Granularity: c.Granularity,
 		Request: fleet.LaunchRequest{
 			Candidate: c, Token: token, FleetID: "replay", WorkerID: d.WorkerID, Queues: d.Launch.Queues, Slots: slots,
+			MaxLife: d.Launch.MaxLife,
 		},
 	}
 	if d.Launch.KeepFor > 0 {
@@ -126,6 +127,7 @@ func (w *world) forget(m *machine) {
 			break
 		}
 	}
+	m.forgotten = w.time()
 	w.lost = append(w.lost, m)
 }
 

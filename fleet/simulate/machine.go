@@ -28,6 +28,8 @@ type machine struct {
 	readyAt, launchedAt, endedAt time.Duration
 	jobDone                      time.Duration // when its last job ended
 	warned                       bool
+	forgotten                    time.Time // when its row ended
+	booked                       fleet.Money
 }
 
 // slot is one job at a time.

@@ -40,10 +40,8 @@ type QueueResult struct {
 	Unfinished int64  `json:"unfinished"` // at the end: their waits up to then count
 	Requeued   int64  `json:"requeued"`   // given back by machines that went
 	Waits      Waits  `json:"waits"`
-	// Spent is what machines cost that were launched for the queue, Earned what
-	// users pay for its jobs.
-	Spent  fleet.Money `json:"spent"`
-	Earned fleet.Money `json:"earned"`
+	// Spent is what machines cost that were launched for the queue.
+	Spent fleet.Money `json:"spent"`
 
 	waits histogram
 }
@@ -155,7 +153,6 @@ func (w *world) conclude() Result {
 		q := &w.queues[i]
 		w.unfinished(q)
 		q.result.Name, q.result.Waits = q.name, q.result.waits.waits()
-		q.result.Earned = w.cfg.Queues[q.name].CreditPerJob * fleet.Money(q.result.Done)
 		r.Queues = append(r.Queues, q.result)
 		r.Total.add(&q.result)
 	}
@@ -170,7 +167,6 @@ func (q *QueueResult) add(o *QueueResult) {
 	q.Unfinished += o.Unfinished
 	q.Requeued += o.Requeued
 	q.Spent += o.Spent
-	q.Earned += o.Earned
 	q.waits.merge(&o.waits)
 }
 

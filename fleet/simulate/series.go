@@ -16,6 +16,7 @@ type Point struct {
 	Booting  int         `json:"booting"`
 	Draining int         `json:"draining"`
 	Booked   fleet.Money `json:"booked"` // from the beginning on
+	Today    fleet.Money `json:"today"`  // since midnight
 }
 
 // most is how many points a series has at most: more than a plot has dots.
@@ -69,12 +70,12 @@ func (p *Point) raise(o Point) {
 	if o.OnDemand+o.Spot+o.Booting+o.Draining > p.OnDemand+p.Spot+p.Booting+p.Draining {
 		p.OnDemand, p.Spot, p.Booting, p.Draining = o.OnDemand, o.Spot, o.Booting, o.Draining
 	}
-	p.Booked = max(p.Booked, o.Booked)
+	p.Booked, p.Today = max(p.Booked, o.Booked), max(p.Today, o.Today)
 }
 
 // sample notes how things stand after a tick.
 func (w *world) sample(snap fleet.Snapshot) {
-	now := Point{Depth: make([]int, len(w.queues)), Booked: w.result.Money.Booked}
+	now := Point{Depth: make([]int, len(w.queues)), Booked: w.result.Money.Booked, Today: w.ledger.today}
 	for i, q := range snap.Queues {
 		now.Depth[i] = int(q.Depth)
 		now.Oldest = max(now.Oldest, q.Oldest.Seconds())

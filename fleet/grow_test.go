@@ -37,6 +37,12 @@ func TestGrowthIsDecidedOrHeldWithItsReason(t *testing.T) {
 			waiting(s, "media", 99, 0)
 			s.Memory.CoolOffs = []fleet.CoolOff{{Place: fleet.Place{Provider: "aws"}, Until: noon.Add(time.Minute), Outcome: fleet.OverQuota}}
 		}, []string{"hold cool_off"}},
+		"cloud_first: nine interactive jobs are the VPS's": {[]edit{set("mode", "cloud_first")}, func(s *fleet.Snapshot) { interactive(waiting(s, "media", 9, 0)) }, []string{"hold below_thresholds"}},
+		"cloud_first: ten are over the threshold":          {[]edit{set("mode", "cloud_first")}, func(s *fleet.Snapshot) { interactive(waiting(s, "media", 10, 0)) }, []string{"launch"}},
+		"cloud_first and backlog: interactive jobs are the VPS's, others are not": {[]edit{set("mode", "cloud_first"), backlog}, func(s *fleet.Snapshot) {
+			q := waiting(s, "media", 20, 0)
+			q.Bands = [3]fleet.Band{{Depth: 10}, {Depth: 10}}
+		}, []string{"launch"}},
 		"a launch just under the cooldown ago": {nil, func(s *fleet.Snapshot) {
 			waiting(s, "media", 99, 0)
 			s.Memory.LastUp = map[string]time.Time{"media": noon.Add(-119 * time.Second)}

@@ -185,7 +185,9 @@ func kinds(ds []fleet.Decision, kind fleet.Kind) []fleet.Decision {
 func TestABurstBringsMachinesThatGoAgain(t *testing.T) {
 	l := newLoop(t, nil)
 	l.enqueue(40, 2*time.Minute)
-	l.until("a worker is active", func() bool { return slices.ContainsFunc(l.rows(), func(w fleet.Worker) bool { return w.Status == fleet.Active }) })
+	l.until("a worker is active", func() bool {
+		return slices.ContainsFunc(l.rows(), func(w fleet.Worker) bool { return w.Status == fleet.Active })
+	})
 	l.until("all jobs are done", func() bool { return l.store.Ended("succeeded") == 40 })
 	l.until("no machine and no row is left", func() bool { return l.live() == 0 && len(l.rows()) == 0 })
 	if l.peak != 3 {

@@ -12,7 +12,8 @@ import (
 // highest that it asked for within the cooldown of scale_down.
 func wantBacklog(now time.Time, cfg Config, snap Snapshot, mode Mode, v view) want {
 	per := slotsPerMachine(cfg, snap, v)
-	busy, vps := busySlots(cfg, v), vpsSlots(mode, v)
+	busy := busySlots(cfg, v)
+	vps := vpsSlots(mode, v, busy)
 	machines := max(int(math.Ceil((busy-vps)/float64(per)-rounding)), 0)
 	w := want{workers: v.cfg.BaselineWorkers + machines, inputs: backlogInputs(cfg, v, busy, vps, per)}
 	if w.workers > v.have {
@@ -59,13 +60,18 @@ func busySlots(cfg Config, v view) float64 {
 	return min(max(busy, 0), 1e6)
 }
 
-// vpsSlots is what the VPS takes of it: nothing in cloud_first, where it is kept
-// for interactive jobs.
-func vpsSlots(mode Mode, v view) float64 {
-	if mode == CloudFirst {
+// vpsSlots is what the VPS takes of it: in cloud_first no more than the part of
+// the interactive jobs, for which it is kept.
+func vpsSlots(mode Mode, v view, busy float64) float64 {
+	vps := float64(v.cfg.BaselineWorkers) + v.shared
+	if mode != CloudFirst {
+		return vps
+	}
+	interactive, others := float64(v.Bands[Interactive].Depth), float64(v.others())
+	if interactive+others == 0 {
 		return 0
 	}
-	return float64(v.cfg.BaselineWorkers) + v.shared
+	return min(vps, busy*interactive/(interactive+others))
 }
 
 // slotsPerMachine is what machines of this queue have, and before there are any,

@@ -138,6 +138,23 @@ type Ledger interface {
 	Bills(ctx context.Context, ask Bills) ([]Bill, error)
 }
 
+// KeepSpending is how long stores keep entries: a year can be compared with the
+// one before.
+const KeepSpending = 2 * 366 * 24 * time.Hour
+
+// KeepDecisions is how long stores keep decisions of each kind. Those to hold
+// come with every tick and are worth a week, an alert as much; what was done is
+// kept as long as the money that it cost.
+func KeepDecisions() map[Kind]time.Duration {
+	keep := map[Kind]time.Duration{KindHold: 7 * 24 * time.Hour, KindAlert: 7 * 24 * time.Hour}
+	for _, k := range []Kind{
+		KindLaunch, KindUndrain, KindDrain, KindTerminate, KindRequeue, KindRevert, KindAdopt, KindRestrict, KindForget, KindSweep, KindReset,
+	} {
+		keep[k] = KeepSpending
+	}
+	return keep
+}
+
 // Desk takes what operators ask for, and shows what was decided.
 type Desk interface {
 	Ask(ctx context.Context, r Request) error
@@ -195,30 +212,27 @@ type Election interface {
 	Release()
 }
 
-// Share is what of an entry falls between two times, rounded up. An entry of a
-// moment counts where that moment lies.
+// Share is what of an entry falls between two times; the shares of times that
+// follow each other add up to the whole. An entry of a moment belongs to that.
 func (e SpendEntry) Share(from, until time.Time) Money {
-	if !e.From.Before(from) && e.From.Before(until) && !e.Until.After(until) {
-		return e.Amount
-	}
-	begin, end := e.From, e.Until
-	if begin.Before(from) {
-		begin = from
-	}
-	if end.After(until) {
-		end = until
-	}
-	part, whole := end.Sub(begin), e.Until.Sub(e.From)
-	if part <= 0 {
+	if !from.Before(until) {
 		return 0
 	}
+	if !e.Until.After(e.From) {
+		if e.From.Before(from) || !e.From.Before(until) {
+			return 0
+		}
+		return e.Amount
+	}
+	return e.before(until) - e.before(from)
+}
+
+func (e SpendEntry) before(at time.Time) Money {
+	whole := e.Until.Sub(e.From)
+	part := min(max(0, at.Sub(e.From)), whole)
 	// Both factors can be large, so the product is taken in 128 bits.
 	p := new(big.Int).Mul(big.NewInt(int64(e.Amount)), big.NewInt(int64(part)))
-	p, rest := p.DivMod(p, big.NewInt(int64(whole)), new(big.Int))
-	if rest.Sign() > 0 {
-		p.Add(p, big.NewInt(1))
-	}
-	return Money(p.Int64())
+	return Money(p.Div(p, big.NewInt(int64(whole))).Int64())
 }
 
 // ByDay sums entries by day, provider and queue, newest day first. Only what

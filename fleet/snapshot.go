@@ -155,3 +155,37 @@ type Request struct {
 	For      time.Duration `json:"for,omitempty"` // launch: kept so long; drain: done within
 	WorkerID string        `json:"worker_id,omitempty"`
 }
+
+// Add counts n ready jobs of a priority, of which the oldest has waited so long,
+// as not long ones; stores fill a QueueState by it and AddLong.
+func (q *QueueState) Add(priority int, n int64, oldest time.Duration) {
+	q.Depth += n
+	q.Rows += n
+	q.Oldest = max(q.Oldest, oldest)
+	band, waits := q.row(priority)
+	band.Depth += n
+	band.Oldest = max(band.Oldest, oldest)
+	*waits += n
+}
+
+// AddLong says that n of the jobs that were counted are long.
+func (q *QueueState) AddLong(priority int, resumes bool, n int64) {
+	_, waits := q.row(priority)
+	*waits -= n
+	if resumes && priority > 3 {
+		q.Waits.LongResumes += n
+	} else {
+		q.Waits.LongFixed += n
+	}
+}
+
+// row is where jobs of a priority that are not long are counted.
+func (q *QueueState) row(priority int) (*Band, *int64) {
+	switch {
+	case priority <= 3:
+		return &q.Bands[Interactive], &q.Waits.Interactive
+	case priority <= 6:
+		return &q.Bands[Standard], &q.Waits.Standard
+	}
+	return &q.Bands[Bulk], &q.Waits.Bulk
+}

@@ -105,6 +105,15 @@ func AfterLoss(job *Job) Outcome {
 	return Outcome{State: Queued, Attempt: AttemptLost, Code: CodeLeaseLost, Reason: "The worker that ran it was lost; another begins."}
 }
 
+// AfterMachine is what becomes of a job whose machine is gone for good. When it
+// was ended on purpose, with asked, the job is not suspected of having done that.
+func AfterMachine(job *Job, asked bool) Outcome {
+	if !asked {
+		return AfterLoss(job)
+	}
+	return Outcome{State: Queued, Attempt: AttemptReleased, Code: CodeReleased, Reason: "The machine of its worker was ended; another begins."}
+}
+
 func failureOf(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f

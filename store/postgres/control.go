@@ -118,14 +118,16 @@ func (s *Store) Undrain(ctx context.Context, workerID string) error {
 	return s.changeWorker(ctx, "let worker go on", undrainSQL, pgx.NamedArgs{"id": clean(workerID)})
 }
 
-// changeWorker runs a statement that leaves terminated workers as they are.
+// changeWorker runs a statement that leaves workers as they are whose status does
+// not allow it.
 func (s *Store) changeWorker(ctx context.Context, verb, text string, args pgx.NamedArgs) error {
 	n, err := s.exec(ctx, verb, text, args)
 	if err != nil || n == 1 {
 		return err
 	}
-	if _, err := one(ctx, s, verb, pgx.RowTo[string], "SELECT status FROM workers WHERE id = @id", args); err != nil {
+	status, err := one(ctx, s, verb, pgx.RowTo[string], "SELECT status FROM workers WHERE id = @id", args)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: it is %s: %w", verb, jobs.WorkerTerminated, jobs.ErrState)
+	return fmt.Errorf("%s: it is %s: %w", verb, status, jobs.ErrState)
 }

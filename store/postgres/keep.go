@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -24,6 +25,12 @@ var pruneMetricsSQL string
 
 //go:embed sql/prune_workers.sql
 var pruneWorkersSQL string
+
+//go:embed sql/prune_decisions.sql
+var pruneDecisionsSQL string
+
+//go:embed sql/prune_entries.sql
+var pruneEntriesSQL string
 
 //go:embed sql/bury.sql
 var burySQL string
@@ -63,7 +70,24 @@ func (s *Store) Prune(ctx context.Context, keep jobs.Retention, limit int) (int,
 		return pruned, err
 	}
 	_, err := s.exec(ctx, "prune workers", pruneWorkersSQL, pgx.NamedArgs{"keep": keep.Failed.Microseconds(), "most": limit})
-	return pruned, err
+	if err != nil {
+		return pruned, err
+	}
+	return pruned, s.pruneLedger(ctx)
+}
+
+// pruneLedger deletes decisions and entries that nobody will ask for any more.
+func (s *Store) pruneLedger(ctx context.Context) error {
+	var kinds []string
+	var keeps []int64
+	for kind, keep := range fleet.KeepDecisions() {
+		kinds, keeps = append(kinds, string(kind)), append(keeps, keep.Microseconds())
+	}
+	if _, err := s.exec(ctx, "prune decisions", pruneDecisionsSQL, pgx.NamedArgs{"kinds": kinds, "keeps": keeps, "most": prunedRows}); err != nil {
+		return err
+	}
+	_, err := s.exec(ctx, "prune entries", pruneEntriesSQL, pgx.NamedArgs{"keep": fleet.KeepSpending.Microseconds(), "most": prunedRows})
+	return err
 }
 
 func (s *Store) pruneJobs(ctx context.Context, keep jobs.Retention, most int) (int, error) {

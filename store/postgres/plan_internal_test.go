@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -67,18 +68,23 @@ FROM generate_series(%d, %d) AS s (i)`, state, ready, ready, from, to)); err != 
 			"ids": []int64{0, 0, 0}, "worker": "w", "spot": false}, false},
 		"take": {takeSQL, pgx.NamedArgs{"queue": "images", "worker": "w", "lease": 60_000_000, "n": 4, "spot": false,
 			"from_rank": 0, "from_tag": 0.0, "from_id": 0, "to_rank": 11, "to_tag": 0.0, "to_id": 0}, true},
-		"tags":    {tagsSQL, pgx.NamedArgs{"queues": queues, "ranks": []int16{5, 5, 5}, "tenants": []string{"t1", "t2", ""}}, true},
-		"queues":  {queuesSQL, pgx.NamedArgs{"most": 100_000}, false},
-		"give up": {giveUpSQL, pgx.NamedArgs{"most": 100, "code": "c", "reason": "r"}, true},
-		"promote": {promoteSQL, pgx.NamedArgs{"most": 100}, true},
-		"age":     {ageSQL, pgx.NamedArgs{"most": 100, "every": 3_600_000_000}, true},
-		"expired": {expiredSQL, pgx.NamedArgs{"most": 100}, false},
+		"tags":     {tagsSQL, pgx.NamedArgs{"queues": queues, "ranks": []int16{5, 5, 5}, "tenants": []string{"t1", "t2", ""}}, true},
+		"queues":   {queuesSQL, pgx.NamedArgs{"most": 100_000}, false},
+		"give up":  {giveUpSQL, pgx.NamedArgs{"most": 100, "code": "c", "reason": "r"}, true},
+		"promote":  {promoteSQL, pgx.NamedArgs{"most": 100}, true},
+		"age":      {ageSQL, pgx.NamedArgs{"most": 100, "every": 3_600_000_000}, true},
+		"expired":  {expiredSQL, pgx.NamedArgs{"most": 100}, false},
+		"demand":   {demandSQL, pgx.NamedArgs{"queues": queues}, false},
+		"arrivals": {arrivalsSQL, pgx.NamedArgs{"window": 300_000_000}, false},
+		"usage":    {usageSQL, pgx.NamedArgs{"from": time.Now().Add(-time.Hour), "until": time.Now()}, false},
+		"fleet":    {fleetSQL, pgx.NamedArgs{}, false},
+		"held by":  {heldBySQL, pgx.NamedArgs{"id": "w"}, true},
 	}
 	check := func(t *testing.T, when string) {
 		for name, s := range statements {
 			t.Run(name+" "+when, func(t *testing.T) {
 				plan := explain(t, conn, s.text, s.args)
-				if strings.Contains(plan, "Seq Scan on processing_jobs") {
+				if strings.Contains(plan, "Seq Scan on processing_jobs") || strings.Contains(plan, "Seq Scan on job_attempts") {
 					t.Errorf("history is read:\n%s", plan)
 				}
 				sorted := regexp.MustCompile(`Sort Key: (j\.)?rank, (j\.)?fair_tag|Sort Key: j\.eligible_at`).MatchString(plan)

@@ -68,7 +68,7 @@ func (t *tx) claim(ctx context.Context, id int64, c jobs.Claim) (jobs.Job, error
 	if err != nil {
 		return j, err
 	}
-	_, err = t.exec(ctx, "insert_attempt", id, j.Deliveries, c.WorkerID, t.now)
+	_, err = t.exec(ctx, "insert_attempt", id, j.Deliveries, c.WorkerID, t.now, j.Queue)
 	return j, err
 }
 

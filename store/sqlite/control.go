@@ -82,12 +82,15 @@ func (t *tx) retry(ctx context.Context, j jobs.Job) error {
 	return err
 }
 
+// standing is where a worker stands, as far as steering it goes.
+type standing struct {
+	status jobs.WorkerStatus
+	ending bool // it has left, or its provider was asked to end it
+}
+
 // Drain asks a worker to take no more jobs.
 func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration) error {
-	return s.changeWorker(ctx, workerID, func(ctx context.Context, t *tx, status jobs.WorkerStatus) error {
-		if status == jobs.WorkerTerminated {
-			return fmt.Errorf("it is %s: %w", status, jobs.ErrState)
-		}
+	return s.changeWorker(ctx, workerID, func(ctx context.Context, t *tx, _ standing) error {
 		_, err := t.exec(ctx, "drain_worker", workerID, t.now+within.Milliseconds())
 		return err
 	})
@@ -95,22 +98,28 @@ func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration
 
 // Undrain lets a worker take jobs again; one that is active does anyway.
 func (s *Store) Undrain(ctx context.Context, workerID string) error {
-	return s.changeWorker(ctx, workerID, func(ctx context.Context, t *tx, status jobs.WorkerStatus) error {
-		if status != jobs.WorkerDraining && status != jobs.WorkerActive {
-			return fmt.Errorf("undrain a worker that is %s: %w", status, jobs.ErrState)
+	return s.changeWorker(ctx, workerID, func(ctx context.Context, t *tx, w standing) error {
+		if w.ending {
+			return fmt.Errorf("undrain a worker that is being ended: %w", jobs.ErrState)
 		}
 		_, err := t.exec(ctx, "undrain_worker", workerID)
 		return err
 	})
 }
 
-func (s *Store) changeWorker(ctx context.Context, workerID string, decide func(context.Context, *tx, jobs.WorkerStatus) error) error {
+// changeWorker leaves terminated workers as they are.
+func (s *Store) changeWorker(ctx context.Context, workerID string, decide func(context.Context, *tx, standing) error) error {
 	_, err := write(ctx, s, 1, func(ctx context.Context, t *tx) (struct{}, error) {
-		status, err := single(ctx, t.statements, "worker_status", jobs.ErrNotFound, []any{workerID}, one[jobs.WorkerStatus])
+		w, err := single(ctx, t.statements, "worker_status", jobs.ErrNotFound, []any{workerID}, func(row scanner) (w standing, err error) {
+			return w, row.Scan(&w.status, &w.ending)
+		})
+		if err == nil && w.status == jobs.WorkerTerminated {
+			err = fmt.Errorf("it is %s: %w", w.status, jobs.ErrState)
+		}
 		if err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, decide(ctx, t, status)
+		return struct{}{}, decide(ctx, t, w)
 	})
 	return err
 }

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/jobs"
 )
 
@@ -85,7 +87,20 @@ func (s *Store) Prune(ctx context.Context, keep jobs.Retention, limit int) (int,
 			}
 		}
 	}
-	return pruned, s.pruneWorkers(ctx, keep.Failed)
+	return pruned, errors.Join(s.pruneWorkers(ctx, keep.Failed), s.pruneLedger(ctx))
+}
+
+// pruneLedger deletes decisions and entries that nobody will ask for any more.
+func (s *Store) pruneLedger(ctx context.Context) error {
+	_, err := write(ctx, s, batchWeight, func(ctx context.Context, t *tx) (int64, error) {
+		for kind, keep := range fleet.KeepDecisions() {
+			if n, err := t.exec(ctx, "prune_decisions", string(kind), t.now-keep.Milliseconds(), prunedRows); err != nil {
+				return n, err
+			}
+		}
+		return t.exec(ctx, "prune_entries", t.now-fleet.KeepSpending.Milliseconds(), prunedRows)
+	})
+	return err
 }
 
 // progress is what one operation of Prune has done.

@@ -16,7 +16,7 @@ WITH chosen AS MATERIALIZED (
     FROM chosen WHERE j.id = chosen.id
     RETURNING j.*
 ), begun AS (
-    INSERT INTO job_attempts (job_id, number, worker_id, status, started_at)
-    SELECT id, deliveries, worker_id, 'running', started_at FROM taken
+    INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, queue)
+    SELECT id, deliveries, worker_id, 'running', started_at, queue FROM taken
 )
 SELECT {job} FROM taken WHERE {quick} ORDER BY rank, fair_tag, id;

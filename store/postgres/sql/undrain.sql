@@ -1,2 +1,3 @@
-UPDATE workers SET status = CASE WHEN status = 'draining' THEN 'active' ELSE status END, drain_deadline = NULL
-WHERE id = @id AND status <> 'terminated';
+UPDATE workers SET drain_deadline = NULL, status = CASE WHEN status <> 'draining' THEN status
+    WHEN last_heartbeat IS NULL THEN 'provisioning' ELSE 'active' END
+WHERE id = @id AND status <> 'terminated' AND left_at IS NULL AND terminate_at IS NULL;

@@ -38,7 +38,7 @@ WHERE id = ?1 AND ready = 1
 RETURNING {job}
 
 -- name: insert_attempt
-INSERT INTO job_attempts (job_id, number, worker_id, status, started_at) VALUES (?1, ?2, ?3, 'running', ?4)
+INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, queue) VALUES (?1, ?2, ?3, 'running', ?4, ?5)
 
 -- Pulses are a JSON array of [id, token, done, total, note], the last three null
 -- where nothing is reported. Only progress is a change that a reader sees.

@@ -11,11 +11,15 @@ SET state = 'queued', ready = 1, rank = priority, fair_tag = ?2, eligible_at = ?
     lost_leases = 0, result = NULL, code = '', reason = '', version = version + 1
 WHERE id = ?1
 
+-- A deadline is never made later.
 -- name: drain_worker
-UPDATE workers SET status = 'draining', drain_deadline = ?2 WHERE id = ?1 AND status <> 'terminated'
+UPDATE workers
+SET status = 'draining', drain_deadline = iif(status = 'draining', min(coalesce(drain_deadline, ?2), ?2), ?2)
+WHERE id = ?1 AND status <> 'terminated'
 
 -- name: undrain_worker
-UPDATE workers SET status = 'active', drain_deadline = NULL WHERE id = ?1 AND status = 'draining'
+UPDATE workers SET status = iif(last_heartbeat IS NULL, 'provisioning', 'active'), drain_deadline = NULL
+WHERE id = ?1 AND status = 'draining'
 
 -- name: worker_status
-SELECT status FROM workers WHERE id = ?1
+SELECT status, left_at IS NOT NULL OR terminate_at IS NOT NULL FROM workers WHERE id = ?1

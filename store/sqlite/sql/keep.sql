@@ -53,7 +53,11 @@ DELETE FROM workers WHERE id IN (
     AND NOT EXISTS (SELECT 1 FROM worker_metrics m WHERE m.worker_id = w.id)
   ORDER BY w.terminated_at LIMIT ?2)
 
+-- Those of a scheduler's machines are ended by it, when it sees that they left.
 -- name: bury_workers
-UPDATE workers SET status = 'terminated', terminated_at = ?1, current_jobs = 0
-WHERE terminated_at IS NULL AND status IN ('active', 'draining') AND last_heartbeat < ?2
+UPDATE workers
+SET status = iif(provisioned_at IS NULL, 'terminated', 'draining'), terminated_at = iif(provisioned_at IS NULL, ?1, NULL),
+    drain_deadline = iif(provisioned_at IS NULL, drain_deadline, min(coalesce(drain_deadline, ?1), ?1)),
+    left_at = ?1, current_jobs = 0
+WHERE terminated_at IS NULL AND left_at IS NULL AND status IN ('active', 'draining') AND last_heartbeat < ?2
 RETURNING id

@@ -1,0 +1,27 @@
+-- Each of the queues: ready jobs by priority with the oldest, long ones by
+-- priority and whether they resume, running ones, and of the latest 100 attempts
+-- that came to an end of their own the mean time, the failures, and all.
+SELECT q.name, {now}, r.priorities, r.depths, r.oldest, l.priorities, l.resumes, l.depths,
+    (SELECT count(*) FROM processing_jobs j WHERE j.state = 'running' AND j.queue = q.name),
+    a.mean, a.failed, a.finished
+FROM unnest(@queues::text[]) WITH ORDINALITY AS q (name, place)
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(d.priority), '{}') AS priorities, coalesce(array_agg(d.depth), '{}') AS depths,
+        coalesce(array_agg({now} - d.oldest), '{}') AS oldest
+    FROM (SELECT j.priority, count(*) AS depth, min(j.eligible_at) AS oldest FROM processing_jobs j
+          WHERE j.ready AND j.queue = q.name AND j.priority > 0 GROUP BY j.priority) d
+) r
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(d.priority), '{}') AS priorities, coalesce(array_agg(d.checkpointable), '{}') AS resumes,
+        coalesce(array_agg(d.depth), '{}') AS depths
+    FROM (SELECT j.priority, j.checkpointable, count(*) AS depth FROM processing_jobs j
+          WHERE j.ready AND j.queue = q.name AND j.estimated_seconds > 1800 GROUP BY j.priority, j.checkpointable) d
+) l
+CROSS JOIN LATERAL (
+    SELECT coalesce(avg(e.finished_at - e.started_at), interval '0') AS mean,
+        count(*) FILTER (WHERE e.status = 'failed') AS failed, count(*) AS finished
+    FROM (SELECT t.status, t.started_at, t.finished_at FROM job_attempts t
+          WHERE t.queue = q.name AND t.queue <> '' AND t.finished_at IS NOT NULL AND t.status IN ('succeeded', 'failed')
+          ORDER BY t.finished_at DESC LIMIT 100) e
+) a
+ORDER BY q.place;

@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the statements
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +32,9 @@ var resetLatchSQL string
 
 //go:embed sql/spent_across.sql
 var spentSQL string
+
+//go:embed sql/booked.sql
+var bookedSQL string
 
 // State implements fleet.Ledger.
 func (f *Fleet) State(ctx context.Context) (fleet.State, error) {
@@ -180,4 +186,32 @@ func (f *Fleet) Spent(ctx context.Context, from, until time.Time) (fleet.Money, 
 		sum += e.Share(from, until)
 	}
 	return sum, err
+}
+
+// Bills implements fleet.Ledger.
+func (f *Fleet) Bills(ctx context.Context, asked fleet.Bills) ([]fleet.Bill, error) {
+	const verb = "read bills"
+	ids := append([]string{}, asked.IDs...)
+	rows, err := list(ctx, f.store, verb, scanMachine, fleetSQL, pgx.NamedArgs{"since": asked.Since, "ids": ids})
+	if err != nil {
+		return nil, err
+	}
+	bills := map[string]fleet.Bill{}
+	for _, b := range rows {
+		bills[b.ID] = b
+		ids = append(ids, b.ID)
+	}
+	slices.Sort(ids)
+	read := func(row pgx.CollectableRow) (b fleet.Bill, err error) {
+		return b, row.Scan(&b.ID, &b.Booked, &b.Provider, &b.Type, &b.Zone, &b.Market)
+	}
+	booked, err := list(ctx, f.store, verb, read, bookedSQL, pgx.NamedArgs{"ids": slices.Compact(ids)})
+	for _, b := range booked {
+		if row, ok := bills[b.ID]; ok {
+			row.Booked = b.Booked
+			b = row
+		}
+		bills[b.ID] = b
+	}
+	return slices.SortedFunc(maps.Values(bills), func(a, b fleet.Bill) int { return cmp.Compare(a.ID, b.ID) }), err
 }

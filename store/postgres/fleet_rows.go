@@ -33,23 +33,28 @@ var heldBySQL string
 
 // Fleet implements fleet.Rows.
 func (f *Fleet) Fleet(ctx context.Context) ([]fleet.Worker, error) {
-	return list(ctx, f.store, "list the fleet", scanMachine, fleetSQL)
+	read := func(row pgx.CollectableRow) (fleet.Worker, error) {
+		b, err := scanMachine(row)
+		return b.Worker, err
+	}
+	return list(ctx, f.store, "list the fleet", read, fleetSQL, pgx.NamedArgs{"since": nil, "ids": []string{}})
 }
 
-func scanMachine(row pgx.CollectableRow) (fleet.Worker, error) {
-	var w fleet.Worker
+// scanMachine reads a row of the fleet, which is a bill but for the money.
+func scanMachine(row pgx.CollectableRow) (fleet.Bill, error) {
+	var w fleet.Bill
 	var request string
-	var provisioned, launched, registered, beat, completed, deadline, left, terminate, accrued, keep, cpuAt *time.Time
+	var provisioned, launched, registered, beat, completed, deadline, left, terminate, accrued, keep, cpuAt, ended *time.Time
 	err := row.Scan(&w.ID, &w.Provider, &w.Type, &w.Zone, &w.Market, &w.InstanceID, &w.Queues, &w.Slots, &w.Status,
 		&w.Claimed, &w.CurrentJobs, &provisioned, &launched, &registered, &beat, &completed, &deadline, &left, &terminate,
-		&accrued, &keep, &w.Origin, &w.Rate, &w.Ceiling, &w.Granularity, &w.CPUPercent, &cpuAt, &w.MaxRank, &request)
+		&accrued, &keep, &w.Origin, &w.Rate, &w.Ceiling, &w.Granularity, &w.CPUPercent, &cpuAt, &w.MaxRank, &request, &ended)
 	if err != nil {
 		return w, err
 	}
 	w.ProvisionedAt, w.LaunchedAt, w.RegisteredAt = moment(provisioned), moment(launched), moment(registered)
 	w.LastHeartbeat, w.LastJobCompletedAt, w.DrainDeadline = moment(beat), moment(completed), moment(deadline)
 	w.LeftAt, w.TerminateAt, w.AccruedUntil, w.KeepUntil = moment(left), moment(terminate), moment(accrued), moment(keep)
-	w.Ceiling, w.CPUAt = max(w.Ceiling, w.Rate), moment(cpuAt)
+	w.Ceiling, w.CPUAt, w.TerminatedAt = max(w.Ceiling, w.Rate), moment(cpuAt), moment(ended)
 	if request == "" {
 		return w, nil
 	}

@@ -77,7 +77,7 @@ FROM generate_series(%d, %d) AS s (i)`, state, ready, ready, from, to)); err != 
 		"demand":   {demandSQL, pgx.NamedArgs{"queues": queues}, false},
 		"arrivals": {arrivalsSQL, pgx.NamedArgs{"window": 300_000_000}, false},
 		"usage":    {usageSQL, pgx.NamedArgs{"from": time.Now().Add(-time.Hour), "until": time.Now()}, false},
-		"fleet":    {fleetSQL, pgx.NamedArgs{}, false},
+		"fleet":    {fleetSQL, pgx.NamedArgs{"since": nil, "ids": []string{}}, false},
 		"held by":  {heldBySQL, pgx.NamedArgs{"id": "w"}, true},
 	}
 	check := func(t *testing.T, when string) {

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
@@ -188,4 +190,59 @@ func (f *Fleet) Spent(ctx context.Context, from, until time.Time) (fleet.Money, 
 		return sum, err
 	})
 	return sum, told("sum up spending", err)
+}
+
+// Bills implements fleet.Ledger.
+func (f *Fleet) Bills(ctx context.Context, asked fleet.Bills) ([]fleet.Bill, error) {
+	ids, err := json.Marshal(append([]string{}, asked.IDs...))
+	if err != nil {
+		return nil, fmt.Errorf("encode ids of workers: %w", err)
+	}
+	bills, err := read(ctx, f.store, func(ctx context.Context, r *statements) ([]fleet.Bill, error) {
+		bills, err := all(ctx, r, "fleet", []any{asked.Since.UnixMilli(), string(ids)}, machine)
+		if err != nil {
+			return nil, err
+		}
+		rows := map[string]bool{}
+		for i := range bills {
+			rows[bills[i].ID] = true
+			if _, err := booked(ctx, r, &bills[i]); err != nil {
+				return nil, err
+			}
+		}
+		for _, id := range asked.IDs {
+			b := fleet.Bill{Worker: fleet.Worker{ID: id}}
+			if rows[id] {
+				continue
+			}
+			rows[id] = true
+			n, err := booked(ctx, r, &b)
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				bills = append(bills, b)
+			}
+		}
+		return bills, nil
+	})
+	slices.SortFunc(bills, func(a, b fleet.Bill) int { return cmp.Compare(a.ID, b.ID) })
+	return bills, told("read bills", err)
+}
+
+// booked fills in what the entries of a worker say and answers how many there
+// are. The place is that of the row where there is one.
+func booked(ctx context.Context, r *statements, b *fleet.Bill) (entries int, err error) {
+	var text string
+	if err := r.row(ctx, "booked", []any{b.ID}, &b.Booked, &entries, &text); err != nil {
+		return 0, err
+	}
+	var place []string
+	if err := json.Unmarshal([]byte(text), &place); err != nil {
+		return 0, fmt.Errorf("read place of entries: %w", err)
+	}
+	if b.Status == "" && len(place) == 4 {
+		b.Place = fleet.Place{Provider: place[0], Type: place[1], Zone: place[2], Market: fleet.Market(place[3])}
+	}
+	return entries, nil
 }

@@ -15,25 +15,29 @@ import (
 // Fleet implements fleet.Rows.
 func (f *Fleet) Fleet(ctx context.Context) ([]fleet.Worker, error) {
 	list, err := read(ctx, f.store, func(ctx context.Context, r *statements) ([]fleet.Worker, error) {
-		return all(ctx, r, "fleet", nil, machine)
+		return all(ctx, r, "fleet", []any{nil, "[]"}, func(row scanner) (fleet.Worker, error) {
+			b, err := machine(row)
+			return b.Worker, err
+		})
 	})
 	return list, told("list the fleet", err)
 }
 
-func machine(row scanner) (fleet.Worker, error) {
+// machine reads a row of the fleet, which is a bill but for the money.
+func machine(row scanner) (fleet.Bill, error) {
 	var (
-		w                                                           fleet.Worker
+		w                                                           fleet.Bill
 		queues                                                      string
 		request                                                     sql.NullString
 		cents                                                       float64
 		cpu                                                         sql.NullFloat64
 		granularity                                                 int64
 		provisioned, launched, registered, heard, done, drain, left moment
-		terminate, accrued, keep, cpuAt                             moment
+		terminate, accrued, keep, cpuAt, ended                      moment
 	)
 	err := row.Scan(&w.ID, &w.Provider, &w.Type, &w.Zone, &w.Market, &w.InstanceID, &queues, &w.Slots, &w.Status,
 		&w.Claimed, &w.CurrentJobs, &provisioned, &launched, &registered, &heard, &done, &drain, &left, &terminate, &accrued, &keep,
-		&w.Origin, &cents, &w.Ceiling, &granularity, &cpu, &cpuAt, &w.MaxRank, &request)
+		&w.Origin, &cents, &w.Ceiling, &granularity, &cpu, &cpuAt, &w.MaxRank, &request, &ended)
 	if err != nil {
 		return w, err
 	}
@@ -42,7 +46,7 @@ func machine(row scanner) (fleet.Worker, error) {
 	w.LeftAt, w.TerminateAt, w.AccruedUntil, w.KeepUntil = left.Time, terminate.Time, accrued.Time, keep.Time
 	w.Rate, w.Granularity = fleet.Money(math.Round(cents*centParts)), span(granularity)
 	w.Ceiling = max(w.Ceiling, w.Rate)
-	w.CPUPercent, w.CPUAt = cpu.Float64, cpuAt.Time
+	w.CPUPercent, w.CPUAt, w.TerminatedAt = cpu.Float64, cpuAt.Time, ended.Time
 	if err := json.Unmarshal([]byte(queues), &w.Queues); err != nil {
 		return w, fmt.Errorf("read queues of worker %s: %w", w.ID, err)
 	}

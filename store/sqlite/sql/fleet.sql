@@ -1,15 +1,17 @@
--- Workers that are not terminated, with the jobs that name them and their last
--- metric. Who was never heard has not registered.
+-- Workers that are not terminated, or were since ?1, or are among the ids ?2 (a
+-- JSON array), with the jobs that name them and their last metric. Who was never
+-- heard has not registered.
 -- name: fleet
 SELECT w.id, w.provider, w.instance_type, w.zone, w.market, w.instance_id, w.queues, w.slots, w.status,
        coalesce(c.claimed, 0), w.current_jobs, w.provisioned_at, w.launched_at, iif(w.last_heartbeat IS NULL, NULL, w.registered_at),
        w.last_heartbeat, w.last_job_completed_at, w.drain_deadline, w.left_at, w.terminate_at, w.accrued_until, w.keep_until,
-       w.origin, w.cost_per_hour_cents, w.cost_ceiling, w.granularity_ms, m.cpu_percent, m.at, w.max_rank, w.request
+       w.origin, w.cost_per_hour_cents, w.cost_ceiling, w.granularity_ms, m.cpu_percent, m.at, w.max_rank, w.request,
+       w.terminated_at
 FROM workers w
 LEFT JOIN (SELECT worker_id, count(*) AS claimed FROM processing_jobs INDEXED BY jobs_running
            WHERE state = 'running' GROUP BY worker_id) c ON c.worker_id = w.id
 LEFT JOIN worker_metrics m ON m.worker_id = w.id AND m.at = (SELECT max(at) FROM worker_metrics WHERE worker_id = w.id)
-WHERE w.terminated_at IS NULL ORDER BY w.id
+WHERE w.terminated_at IS NULL OR w.terminated_at >= ?1 OR w.id IN (SELECT value FROM json_each(?2)) ORDER BY w.id
 
 -- name: provision
 INSERT INTO workers (id, provider, instance_type, zone, region, market, queues, slots, cost_per_hour_cents, cost_ceiling,
@@ -19,7 +21,7 @@ ON CONFLICT (id) DO NOTHING
 
 -- name: attach
 UPDATE workers
-SET instance_id = ?2, provider = ?3, instance_type = ?4, zone = ?5, region = ?5, market = ?6,
+SET instance_id = coalesce(nullif(?2, ''), instance_id), provider = ?3, instance_type = ?4, zone = ?5, region = ?5, market = ?6,
     launched_at = coalesce(?7, launched_at), cost_per_hour_cents = ?8, cost_ceiling = ?9, granularity_ms = ?10
 WHERE id = ?1
 

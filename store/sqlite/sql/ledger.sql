@@ -51,6 +51,13 @@ WHERE until_at >= ?1 AND from_at < ?2 AND (until_at > ?1 OR from_at = until_at)
 GROUP BY provider, queue, from_at / 900000,
   iif(from_at / 900000 = max(until_at - 1, from_at) / 900000 AND from_at >= ?1 AND until_at <= ?2, 0, id)
 
+-- All that was booked for one worker, and where it was last.
+-- name: booked
+SELECT coalesce(sum(amount), 0), count(*),
+  coalesce((SELECT json_array(provider, instance_type, zone, market) FROM spend_entries WHERE id = (
+    SELECT max(id) FROM spend_entries WHERE worker_id = ?1)), '[]')
+FROM spend_entries WHERE worker_id = ?1
+
 -- name: entries
 SELECT id, at, worker_id, provider, instance_type, zone, market, queue, kind, from_at, until_at, amount, note
 FROM spend_entries WHERE id < ?1 ORDER BY id DESC LIMIT ?2

@@ -79,7 +79,7 @@ func TestACrashAtAnyStepLeaksNoMachineAndMakesNoneTwice(t *testing.T) {
 	}
 }
 
-func TestEveryMachineAWorkerAndEveryWorkerAMachineAfterACrashBetweenThem(t *testing.T) {
+func TestComplaint01ACrashBetweenTheProvidersAnswerAndTheRowIsRepairedByTheNextTick(t *testing.T) {
 	l := newLoop(t, nil)
 	l.enqueue(40, time.Hour)
 	l.crashAt("attach", 1)

@@ -102,22 +102,21 @@ func (c *Cloud) Inventory(ctx context.Context, fleetID string) (fleet.Inventory,
 // page adds one to what was listed before.
 func (c *Cloud) page(sofar []fleet.Machine, fleetID string, page int, now time.Time) (list []fleet.Machine, more bool) {
 	size := cmp.Or(c.knobs.Page, 100)
-	visible := c.visible(fleetID, now)
-	from := min((page-1)*size, len(visible))
-	until := min(from+size, len(visible))
-	return append(sofar, visible[from:until]...), until < len(visible)
-}
-
-func (c *Cloud) visible(fleetID string, now time.Time) []fleet.Machine {
 	seen := now.Add(-c.knobs.Lag)
 	forgotten := seen.Add(-cmp.Or(c.knobs.Remember, time.Hour))
-	var list []fleet.Machine
+	n := 0
 	for _, m := range c.machines {
-		if m.fleetID == fleetID && !m.vanished && !m.LaunchedAt.After(seen) && m.endsAt(now).After(forgotten) {
-			list = append(list, m.shown(seen))
+		if m.fleetID != fleetID || m.vanished || m.LaunchedAt.After(seen) || !m.endsAt(now).After(forgotten) {
+			continue
+		}
+		if n == page*size {
+			return sofar, true
+		}
+		if n++; n > (page-1)*size {
+			sofar = append(sofar, m.shown(seen))
 		}
 	}
-	return list
+	return sofar, false
 }
 
 // Offers is of fleet.Provider.

@@ -24,6 +24,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "crashes":
 		os.Exit(3)
+	case "quiet":
+		<-time.After(10 * time.Minute)
+	case "deaf":
+		signal.Ignore(syscall.SIGTERM)
+		<-time.After(10 * time.Minute)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		report()
@@ -82,17 +87,28 @@ func start(t *testing.T, standin string) *rig {
 		Clock: func() time.Time { return r.now },
 	}
 	r.restart()
-	t.Cleanup(func() { // whatever a test leaves is ended
-		r.now = r.now.Add(24 * time.Hour)
-		for _, m := range r.machines() {
-			_ = r.p.Terminate(r.ctx, m.ID)
+	t.Cleanup(r.end)
+	return r
+}
+
+// end has nothing left of what a test started.
+func (r *rig) end() {
+	r.now = r.now.Add(24 * time.Hour)
+	left := func() []string {
+		files, _ := filepath.Glob(filepath.Join(r.cfg.Dir, "p-*.json"))
+		return files
+	}
+	for stop := time.Now().Add(20 * time.Second); len(left()) > 0; {
+		for _, file := range left() {
+			if err := r.p.Terminate(r.ctx, strings.TrimSuffix(filepath.Base(file), ".json")); err != nil && fleet.OutcomeOf(err) != fleet.NotFound {
+				r.t.Fatal(err)
+			}
 		}
 		r.now = r.now.Add(time.Hour)
-		for end := time.Now().Add(20 * time.Second); len(r.machines()) > 0 && time.Now().Before(end); {
-			r.now = r.now.Add(time.Hour)
+		if time.Now().After(stop) {
+			r.t.Fatalf("left are %v", left())
 		}
-	})
-	return r
+	}
 }
 
 // restart is a new scheduler with the same folder.

@@ -38,8 +38,11 @@ func (d *deciding) alert() {
 func rank(l Level) int { return slices.Index([]Level{Critical, Warning, Info}, l) }
 
 func inputsOf(n Notice) []Fact {
-	if n.Threshold == "" {
+	switch {
+	case n.Value == "":
 		return nil
+	case n.Threshold == "":
+		return []Fact{{Name: "value", Value: n.Value}}
 	}
 	return []Fact{{Name: "value", Value: n.Value}, {Name: "threshold", Value: n.Threshold}}
 }

@@ -16,9 +16,7 @@ const (
 	alertFailures    = 10 // percent of the last 100 attempts
 	alertSpend       = 80 // percent of the daily limit
 	alertHeartbeat   = 2 * time.Minute
-	alertDrift       = 2 // ticks
-	alertStepsDepth  = 100
-	alertStepsAge    = 10 * time.Minute
+	alertDrift       = 2               // ticks
 	alertReadingsAge = 5 * time.Minute // of worker_metrics; older ones say nothing
 	// alertFinished is how many attempts make a rate: one failure of one is no spike.
 	alertFinished = 20
@@ -172,8 +170,8 @@ func (w *watch) stepsTop() {
 		return
 	}
 	w.queues(func(q *QueueState) {
-		if q.Depth > alertStepsDepth || q.Oldest > alertStepsAge {
-			w.raise(q.Name, fmt.Sprintf("%d jobs, %s", q.Depth, minutes(q.Oldest)), fmt.Sprintf("%d jobs, %s", alertStepsDepth, minutes(alertStepsAge)), "Queue %s is in the top row of policy steps: %d jobs, the oldest waiting for %s", q.Name, q.Depth, minutes(q.Oldest))
+		if stepOf(*q) == stepMax {
+			w.raise(q.Name, fmt.Sprintf("%d jobs, %s", q.Depth, minutes(q.Oldest)), "", "Queue %s is in the top row of policy steps: %d jobs, the oldest waiting for %s", q.Name, q.Depth, minutes(q.Oldest))
 		}
 	})
 }

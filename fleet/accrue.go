@@ -9,15 +9,19 @@ import (
 // entry of each ended. The least time that a provider charges is booked whole as
 // soon as a machine is there: it will be paid whatever comes.
 //
+// A spot machine costs what its place is offered at since the last entry, up to
+// its ceiling; without an offer, what it was launched at.
+//
 // A caller that cannot write entries keeps them, and moves AccruedUntil of its
 // workers to the Until of the last accrual, so that money goes on in memory.
-func Accrue(now time.Time, workers []Worker) []SpendEntry {
+func Accrue(now time.Time, workers []Worker, offers []Offer) []SpendEntry {
 	now = now.Truncate(time.Millisecond) // what stores keep of a time
 	var out []SpendEntry
 	for _, w := range workers {
 		if !w.Cloud() || w.Rate <= 0 {
 			continue
 		}
+		w.Rate = w.rateNow(offers)
 		from := w.AccruedUntil
 		if from.IsZero() {
 			from = w.paidFrom(now)
@@ -42,6 +46,19 @@ func Accrue(now time.Time, workers []Worker) []SpendEntry {
 func (w Worker) entry(now time.Time, kind SpendKind, from, until time.Time) SpendEntry {
 	return SpendEntry{At: now, WorkerID: w.ID, Place: w.Place, Queue: w.paidFor(), Kind: kind,
 		From: from, Until: until, Amount: w.Rate.between(from, until)}
+}
+
+// rateNow is what a machine costs an hour at today's prices.
+func (w Worker) rateNow(offers []Offer) Money {
+	if w.Market != Spot {
+		return w.Rate
+	}
+	for _, o := range offers {
+		if o.Place == w.Place && o.Price > 0 {
+			return max(min(o.Price+o.Surcharge, max(w.Ceiling, w.Rate)), 1)
+		}
+	}
+	return w.Rate
 }
 
 // paidFor is the queue that a machine was launched for: money is booked once,

@@ -47,7 +47,7 @@ func TestMachinesAreBookedFromTheLastEntryOn(t *testing.T) {
 			w := paid("a", 60)
 			test.change(&w)
 			var got []fleet.SpendEntry
-			for _, e := range fleet.Accrue(at, []fleet.Worker{w}) {
+			for _, e := range fleet.Accrue(at, []fleet.Worker{w}, nil) {
 				if e.WorkerID != "a" || e.Queue != "media" || e.Provider != "aws" {
 					t.Errorf("an entry does not say what it is for: %+v", e)
 				}
@@ -73,7 +73,7 @@ func TestPartsOfAnHourAddUpToTheHour(t *testing.T) {
 			if until.After(end) {
 				until = end
 			}
-			for _, e := range fleet.Accrue(until, []fleet.Worker{w}) {
+			for _, e := range fleet.Accrue(until, []fleet.Worker{w}, nil) {
 				sum += e.Amount
 				w.AccruedUntil = e.Until
 			}
@@ -81,5 +81,33 @@ func TestPartsOfAnHourAddUpToTheHour(t *testing.T) {
 		if sum != w.Rate {
 			t.Fatalf("an hour at %s was booked as %s", w.Rate, sum)
 		}
+	}
+}
+
+func TestASpotMachineIsBookedAtTheLivePrice(t *testing.T) {
+	tests := []struct {
+		name  string
+		live  int64
+		other bool
+		want  int64
+	}{
+		{"a price that rose", 40, false, 40},
+		{"a price that fell", 10, false, 10},
+		{"it never costs more than its ceiling", 90, false, 60},
+		{"another place's price is not its", 40, true, 20},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := paid("a", 20)
+			w.Market, w.Ceiling = fleet.Spot, fleet.Cents(60)
+			offer := fleet.Offer{Place: w.Place, Price: fleet.Cents(test.live)}
+			if test.other {
+				offer.Zone = "elsewhere"
+			}
+			got := fleet.Accrue(midday(), []fleet.Worker{w}, []fleet.Offer{offer})
+			if got[0].Amount != fleet.Cents(test.want) {
+				t.Errorf("an hour was booked as %s, want %d cents", got[0].Amount, test.want)
+			}
+		})
 	}
 }

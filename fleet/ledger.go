@@ -133,7 +133,7 @@ type Ledger interface {
 	// Spent sums entries between two times, those across an edge by their share.
 	Spent(ctx context.Context, from, until time.Time) (Money, error)
 	// Bills sums what was booked for each of the machines that are asked for. An
-	// id that only entries know has a bill with no more than ID, Place and Booked:
+	// id that only entries know has a bill with no more than ID, Place and money:
 	// entries of machines without a row are called "provider/machine id".
 	Bills(ctx context.Context, ask Bills) ([]Bill, error)
 }

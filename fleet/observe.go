@@ -36,6 +36,7 @@ func (s *Scheduler) observe(ctx context.Context, cfg Config, book bool) *observe
 		s.last = &observed{snap: o.snap, local: o.local}
 	}
 	s.askProviders(ctx, cfg, &o.snap, !book)
+	s.reprice(o.snap.Offers)
 	clampTimes(&o.snap)
 	return o
 }
@@ -76,7 +77,7 @@ func (s *Scheduler) askDatabase(ctx context.Context, cfg Config, o *observed, bo
 // book puts the cost of machines up to now into the ledger, before anything is
 // decided on: a machine that is found gone in this tick is paid for until now.
 func (s *Scheduler) book(ctx context.Context, at time.Time, workers []Worker) error {
-	entries := Accrue(at, workers)
+	entries := Accrue(at, workers, s.offers)
 	if len(entries) == 0 {
 		return nil
 	}
@@ -129,7 +130,7 @@ func (s *Scheduler) recall(cfg Config, o *observed, err error) {
 	}
 	snap := s.last.snap
 	snap.At, snap.Requests = s.last.now(o.local), nil
-	extrapolate(cfg, s.last.snap.At, &snap)
+	extrapolate(cfg, s.last.snap.At, &snap, s.offers)
 	if s.memory != nil {
 		snap.Memory = *s.memory
 	}
@@ -143,13 +144,13 @@ func (s *Scheduler) recall(cfg Config, o *observed, err error) {
 
 // extrapolate books in memory what the machines have cost since the database was
 // last heard of, at was. One that has ended meanwhile is counted as if it had not.
-func extrapolate(cfg Config, was time.Time, snap *Snapshot) {
+func extrapolate(cfg Config, was time.Time, snap *Snapshot, offers []Offer) {
 	if midnight(snap.At, cfg.Location).After(was) {
 		snap.Spend.Day = 0
 	}
 	snap.Spend.Extrapolated = true
 	snap.Workers = slices.Clone(snap.Workers)
-	for _, e := range Accrue(snap.At, snap.Workers) {
+	for _, e := range Accrue(snap.At, snap.Workers, offers) {
 		snap.Spend.Hour += e.Share(snap.At.Add(-time.Hour), later(snap.At, e.Until))
 		snap.Spend.Day += e.Share(midnight(snap.At, cfg.Location), later(snap.At, e.Until))
 		advance(snap.Workers, e)
@@ -252,6 +253,15 @@ func (s *Scheduler) cannotAsk(name string, snap *Snapshot, mu *sync.Mutex, dry b
 		return
 	}
 	snap.Unasked = append(snap.Unasked, name)
+}
+
+// reprice keeps the latest offer of each place: what spot machines cost until
+// the next tick is booked at these prices.
+func (s *Scheduler) reprice(offers []Offer) {
+	for _, o := range offers {
+		s.offers = slices.DeleteFunc(s.offers, func(old Offer) bool { return old.Place == o.Place })
+	}
+	s.offers = append(s.offers, offers...)
 }
 
 func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex) {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"math/big"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type Bill struct {
 	Worker
 	TerminatedAt time.Time // of the row; zero while it counts
 	Booked       Money
+	Corrected    Money // the corrections in Booked
 }
 
 // Bills asks for the bills of all workers that are not terminated, or were since
@@ -116,7 +118,7 @@ func (b Bill) paid(now time.Time, m Machine, found bool) (from, until time.Time,
 
 // correct appends the difference for a bill that should say from, until.
 func (b Bill) correct(out []SpendEntry, now, from, until time.Time) []SpendEntry {
-	difference := b.Rate.between(from, until) - b.Booked
+	difference := b.due(from, until) - b.Booked
 	if difference == 0 {
 		return out
 	}
@@ -126,6 +128,17 @@ func (b Bill) correct(out []SpendEntry, now, from, until time.Time) []SpendEntry
 	}
 	e.Amount, e.Note = difference, "the provider's inventory says "+until.Sub(from).Round(time.Second).String()
 	return append(out, e)
+}
+
+// due is what a machine costs for its time: at what it was booked for on
+// average, as a spot price changes, and without a booking at its own price.
+func (b Bill) due(from, until time.Time) Money {
+	accrued, over := b.Booked-b.Corrected, b.AccruedUntil.Sub(from)
+	if over <= 0 || accrued <= 0 {
+		return b.Rate.between(from, until)
+	}
+	p := new(big.Int).Mul(big.NewInt(int64(accrued)), big.NewInt(int64(until.Sub(from))))
+	return Money(p.Div(p, big.NewInt(int64(over))).Int64())
 }
 
 // ghost books a machine that no row stands for.

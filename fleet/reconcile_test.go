@@ -36,10 +36,11 @@ func TestBookingsAreCorrectedByTheInventory(t *testing.T) {
 		{"it is right", ended(50, nil), []fleet.Machine{stopped(50 * time.Minute)}, nil},
 		{"it stopped later than was booked", ended(50, nil), []fleet.Machine{stopped(52 * time.Minute)}, map[string]fleet.Money{"a": fleet.Cents(2)}},
 		{"it stopped sooner", ended(50, nil), []fleet.Machine{stopped(45 * time.Minute)}, map[string]fleet.Money{"a": -fleet.Cents(5)}},
-		{"the least time is paid in any case", ended(5, func(b *fleet.Bill) { b.Granularity = 10 * time.Minute }), []fleet.Machine{stopped(5 * time.Minute)}, map[string]fleet.Money{"a": fleet.Cents(5)}},
+		{"the least time is paid in any case", ended(5, func(b *fleet.Bill) { b.Granularity, b.AccruedUntil = 10*time.Minute, at.Add(-55*time.Minute) }), []fleet.Machine{stopped(5 * time.Minute)}, map[string]fleet.Money{"a": fleet.Cents(5)}},
 		{"a ghost runs on after its row ended", ended(50, nil), []fleet.Machine{runs("i-a", "a")}, map[string]fleet.Money{"a": fleet.Cents(10)}},
 		{"the provider has forgotten it, and its last minute was not booked", ended(50, nil), nil, map[string]fleet.Money{"a": fleet.Cents(1)}},
 		{"the provider has forgotten it, and more was booked: that stays", ended(55, func(b *fleet.Bill) { b.AccruedUntil = at.Add(-5 * time.Minute) }), nil, nil},
+		{"a spot machine is corrected at what it was booked for on average", ended(25, nil), []fleet.Machine{stopped(52 * time.Minute)}, map[string]fleet.Money{"a": fleet.Cents(1)}},
 		{"there never was a machine", ended(3, func(b *fleet.Bill) { b.InstanceID = "" }), nil, map[string]fleet.Money{"a": -fleet.Cents(3)}},
 		{"one that still has its row goes on accruing", ended(50, func(b *fleet.Bill) { b.TerminatedAt = time.Time{} }), []fleet.Machine{runs("i-a", "a")}, nil},
 		{"a machine that no row knows", nil, []fleet.Machine{runs("i-x", "")}, map[string]fleet.Money{"aws/i-x": fleet.Cents(15)}},
@@ -66,6 +67,7 @@ func TestBookingsAreCorrectedByTheInventory(t *testing.T) {
 			}
 			for i := range bills {
 				bills[i].Booked += got[bills[i].ID]
+				bills[i].Corrected += got[bills[i].ID]
 				delete(got, bills[i].ID)
 			}
 			for id, booked := range got {

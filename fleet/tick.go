@@ -37,6 +37,7 @@ type Scheduler struct {
 	tally tally // guards itself
 	// What it keeps between ticks. Owned by the goroutine that ticks.
 	last     *observed       // the latest that the database has told; nil before
+	offers   []Offer         // the latest of each place
 	latch    *Latch          // tripped while the database was away
 	memory   *Memory         // remembered, and not recorded; nil when it is
 	unsaved  []Decision      // the same of decisions

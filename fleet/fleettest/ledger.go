@@ -169,6 +169,9 @@ func (s *Store) Bills(ctx context.Context, ask fleet.Bills) ([]fleet.Bill, error
 				b.ID, b.Place = e.WorkerID, e.Place
 			}
 			b.Booked += e.Amount
+			if e.Kind == fleet.SpendCorrection {
+				b.Corrected += e.Amount
+			}
 			bills[e.WorkerID] = b
 		}
 		var out []fleet.Bill

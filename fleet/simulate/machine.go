@@ -29,7 +29,7 @@ type machine struct {
 	jobDone                      time.Duration // when its last job ended
 	warned                       bool
 	forgotten                    time.Time // when its row ended
-	booked                       fleet.Money
+	booked, corrected            fleet.Money
 }
 
 // slot is one job at a time.

@@ -26,7 +26,7 @@ func (w *world) tick() {
 // book writes what machines have cost since the last tick into the ledger, and
 // every 15 minutes what their providers say otherwise.
 func (w *world) book(snap fleet.Snapshot) {
-	w.write(fleet.Accrue(snap.At, snap.Workers))
+	w.write(fleet.Accrue(snap.At, snap.Workers, snap.Offers))
 	if _, due := fleet.ReconcileDue(snap.At, snap); due {
 		w.write(fleet.Reconcile(snap.At, w.cfg, snap, w.bills()))
 		w.memory.Reconciled = snap.At
@@ -45,6 +45,9 @@ func (w *world) write(entries []fleet.SpendEntry) {
 			continue
 		}
 		m.booked += e.Amount
+		if e.Kind == fleet.SpendCorrection {
+			m.corrected += e.Amount
+		}
 		if e.Kind != fleet.SpendCorrection && e.Until.After(m.row.AccruedUntil) {
 			m.row.AccruedUntil = e.Until
 		}
@@ -68,10 +71,10 @@ func (w *world) known(id string) *machine {
 func (w *world) bills() []fleet.Bill {
 	var bills []fleet.Bill
 	for _, m := range w.live {
-		bills = append(bills, fleet.Bill{Worker: m.row, Booked: m.booked})
+		bills = append(bills, fleet.Bill{Worker: m.row, Booked: m.booked, Corrected: m.corrected})
 	}
 	for _, m := range w.lost {
-		bills = append(bills, fleet.Bill{Worker: m.row, Booked: m.booked, TerminatedAt: m.forgotten})
+		bills = append(bills, fleet.Bill{Worker: m.row, Booked: m.booked, Corrected: m.corrected, TerminatedAt: m.forgotten})
 	}
 	return bills
 }

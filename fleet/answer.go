@@ -56,7 +56,7 @@ func (d *deciding) answerLaunch(r Request) {
 		if slices.ContainsFunc(d.snap.Workers, begun) {
 			d.add(Decision{
 				ID: id + "-again", Kind: KindHold, Origin: OriginManual, Request: r.ID, Queue: r.Queue, WorkerID: workerOf(id), Rule: ruleManual,
-				Sentence: fmt.Sprintf("Worker %s was launched for this request before", workerOf(id)),
+				Sentence: fmt.Sprintf("Launching worker %s was begun for this request before; the inventory tells whether there is a machine", workerOf(id)),
 			})
 			continue
 		}

@@ -45,6 +45,11 @@ func (s *Scheduler) observe(ctx context.Context, cfg Config, book bool) *observe
 func (s *Scheduler) askDatabase(ctx context.Context, cfg Config, o *observed, book bool) error {
 	ctx, cancel := context.WithTimeout(ctx, databaseTime)
 	defer cancel()
+	if book { // a limit that tripped while the database was away
+		if err := s.settleLatch(ctx); err != nil {
+			return err
+		}
+	}
 	state, err := s.Ledger.State(ctx)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)

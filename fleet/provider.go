@@ -86,6 +86,9 @@ func (p Place) String() string {
 	if p.Type == "" {
 		return p.Provider
 	}
+	if p.Zone == "" {
+		return fmt.Sprintf("%s %s, %s", p.Provider, p.Type, p.Market)
+	}
 	return fmt.Sprintf("%s %s in %s, %s", p.Provider, p.Type, p.Zone, p.Market)
 }
 

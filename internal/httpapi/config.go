@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/source"
 	"github.com/spillway-media/spillway/internal/spool"
@@ -73,6 +74,9 @@ type Config struct {
 	// JobStats are where metrics of jobs are read, with or without /v1; nil
 	// has none.
 	JobStats *JobStats
+	// Fleet tells of the scheduler of this process for metrics, and false before
+	// it has one; nil has none.
+	Fleet func() (fleet.Stats, bool)
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the clock (time.Now).

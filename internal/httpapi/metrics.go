@@ -47,13 +47,18 @@ func newMetrics(images Transformer, cfg Config) *metrics {
 		}, []string{"route"}),
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.stages, m.bytes,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		newPulled(images, cfg))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if _, alone := images.(Alone); !alone {
+		m.registry.MustRegister(newPulled(images, cfg))
+	}
 	if cfg.Pools != nil {
 		m.registry.MustRegister(&pooled{cfg.Pools, poolFigures()})
 	}
 	if cfg.JobStats != nil {
 		m.registry.MustRegister(newJobFigures(*cfg.JobStats, cfg.Now))
+	}
+	if cfg.Fleet != nil {
+		m.registry.MustRegister(newFleetFigures(cfg.Fleet))
 	}
 	if cfg.Origins != nil {
 		m.registry.MustRegister(newAskedOrigins(cfg.Origins))

@@ -9,24 +9,28 @@ import (
 
 // rear is what goes on behind the servers for as long as anything is served.
 type rear struct {
-	// endStreams ends those that would keep an orderly stop waiting.
-	endStreams func()
-	stop       func()
-	wait       sync.WaitGroup
-	errs       chan error
+	// endFirst ends the streams that would keep an orderly stop waiting, and the
+	// scheduler, for which a worker that drains would be reason to start another.
+	endFirst func()
+	stop     func()
+	wait     sync.WaitGroup
+	errs     chan error
 }
 
 // startRear starts the service with its workers, the watch over its stores,
-// what the edge does between requests, and what keeps jobs in order.
+// what the edge does between requests, what keeps jobs in order, and the scheduler.
 func (p *program) startRear(ctx context.Context) *rear {
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
-	streaming, endStreams := context.WithCancel(lasting)
-	r := &rear{stop: stop, endStreams: endStreams, errs: make(chan error, 4)}
+	first, endFirst := context.WithCancel(lasting)
+	r := &rear{stop: stop, endFirst: endFirst, errs: make(chan error, 4)}
 	r.wait.Go(func() { r.errs <- p.service.Run(lasting) })
 	r.wait.Go(func() { r.errs <- watchStores(lasting, p.stores, p.service) })
-	r.wait.Go(func() { r.errs <- p.edge.Run(streaming) })
+	r.wait.Go(func() { r.errs <- p.edge.Run(first) })
 	if p.backlog != nil {
 		r.wait.Go(func() { r.errs <- p.backlog.run(lasting) })
+	}
+	if p.backlog != nil && p.backlog.file != nil {
+		r.wait.Go(func() { p.backlog.schedule(first) })
 	}
 	return r
 }

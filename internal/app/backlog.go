@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -16,7 +17,7 @@ import (
 )
 
 // backlog is the part of the program that has to do with durable jobs. All
-// fields are set by newBacklog and addWorker.
+// fields but planner are set by newBacklog and staffBacklog.
 type backlog struct {
 	cfg    settings.Config
 	log    *slog.Logger
@@ -27,6 +28,9 @@ type backlog struct {
 	keeper *jobs.Keeper
 	hooks  *notify.Sender // nil in a process that only works
 	worker *jobs.Worker   // nil in one that only serves
+	file   *schedulerFile // nil in one without a scheduler
+	// planner is that scheduler, once there is a database.
+	planner atomic.Pointer[planner]
 }
 
 // newBacklog makes the parts that every process with jobs has, in the order
@@ -102,7 +106,7 @@ const startPatience = time.Minute
 // they are to be given back at once. With patience above 0 it fails when there
 // is no database by then.
 func (b *backlog) work(ctx context.Context, hurry <-chan struct{}, patience time.Duration) error {
-	if there, err := b.await(ctx, patience); !there {
+	if there, err := b.store.await(ctx, patience); !there {
 		return err
 	}
 	ended := make(chan struct{})
@@ -121,35 +125,6 @@ func (b *backlog) work(ctx context.Context, hurry <-chan struct{}, patience time
 		return fmt.Errorf("worker: %w", err)
 	}
 	return nil
-}
-
-// lookEvery is how often a process looks that cannot begin yet.
-const lookEvery = 100 * time.Millisecond
-
-// await tells whether the database is there, once that can be told. With
-// patience above 0 it fails when that is over, and at once when the database is
-// there and of no use, as one is that was not migrated.
-func (b *backlog) await(ctx context.Context, patience time.Duration) (there bool, err error) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for waited := time.Duration(0); ; waited += lookEvery {
-		fault := b.store.latest()
-		if patience > 0 && fault != nil && (waited >= patience || !passing(fault)) {
-			return false, fmt.Errorf("open the database of jobs: %w", fault)
-		}
-		select {
-		case <-b.store.opened:
-			return true, nil
-		case <-ctx.Done():
-			return false, nil
-		case <-look.C:
-		}
-	}
-}
-
-// passing tells a database that is away from one that is of no use.
-func passing(fault error) bool {
-	return errors.Is(fault, jobs.ErrUnavailable) || errors.Is(fault, context.DeadlineExceeded)
 }
 
 // close gives back what run and work leave; both have returned.

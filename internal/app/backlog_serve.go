@@ -65,6 +65,8 @@ func CheckRole(c settings.Config, role Role) error {
 	switch {
 	case role == Work && c.Database == "":
 		return fault("database", "must be given, as there is nothing to work on without; all processes of a cluster have the same")
+	case role == Schedule && c.Database == "":
+		return fault("database", "must be given, as there is nothing to decide on without; all processes of a cluster have the same")
 	case role == Serve && c.Database != "" && c.APITokenFile == "":
 		return fault("api-token-file", "must be given when database is, or nobody could ask for jobs; the command token makes a token and its line")
 	}

@@ -60,6 +60,11 @@ func (p *program) staffBacklog(ctx context.Context, facts machine.Facts) (err er
 			p.log.Warn("odd queue", "queue", queue, "reason", "jobs go there only when they say so; there is a queue "+near)
 		}
 	}
+	if p.role == Up {
+		if err := p.backlog.addScheduler(); err != nil {
+			return err
+		}
+	}
 	p.backlog.worker, err = p.newWorker(ctx, facts)
 	if p.role == Work {
 		p.ready.idle = p.backlog.idle

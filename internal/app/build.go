@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app/settings"
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/internal/machine"
@@ -132,6 +133,9 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 		return err
 	}
 	config.JobStats = p.jobStats()
+	if p.backlog != nil && p.backlog.file != nil {
+		config.Fleet = func() (fleet.Stats, bool) { return p.backlog.planner.Load().stats() }
+	}
 	if p.edge, err = httpapi.New(config, p.ready, p.log); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (p *program) drain(ctx context.Context, rear *rear, worked *labour) error {
 	p.log.Info("stopping", "reason", reason, "drain_timeout", p.cfg.DrainTimeout.String())
 	p.ready.stopping.Store(true)
 	worked.stop()
-	rear.endStreams()
+	rear.endFirst()
 	lasting := context.WithoutCancel(ctx)
 	limited, cancel := p.patience(lasting)
 	defer cancel()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -82,6 +83,35 @@ func (l *lateStore) Run(ctx context.Context) {
 		}
 		again.Reset(tryAgainIn)
 	}
+}
+
+// lookEvery is how often a process looks that cannot begin yet.
+const lookEvery = 100 * time.Millisecond
+
+// await tells whether the database is there, once that can be told. With
+// patience above 0 it fails when that is over, and at once when the database is
+// there and of no use, as one is that was not migrated.
+func (l *lateStore) await(ctx context.Context, patience time.Duration) (there bool, err error) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for waited := time.Duration(0); ; waited += lookEvery {
+		fault := l.latest()
+		if patience > 0 && fault != nil && (waited >= patience || !passing(fault)) {
+			return false, fmt.Errorf("open the database of jobs: %w", fault)
+		}
+		select {
+		case <-l.opened:
+			return true, nil
+		case <-ctx.Done():
+			return false, nil
+		case <-look.C:
+		}
+	}
+}
+
+// passing tells a database that is away from one that is of no use.
+func passing(fault error) bool {
+	return errors.Is(fault, jobs.ErrUnavailable) || errors.Is(fault, context.DeadlineExceeded)
 }
 
 // latest is why the latest try did not open it; nil when there was none.

@@ -15,19 +15,25 @@ type Config = settings.Config
 // Role is which part of the program a process plays.
 type Role int
 
-// The roles. Up is Serve with a page to try it, pictures to try it on, and a
-// worker of jobs. Work is only that worker.
+// The roles. Up is Serve with a page to try it, pictures to try it on, a
+// worker of jobs and a scheduler. Work is only that worker, Schedule only that
+// scheduler.
 const (
 	Serve Role = iota
 	Up
 	Work
+	Schedule
 )
 
-// Run serves, works, or both until ctx ends, then drains and answers nil. It
-// reports the address it can be reached at by a log line "listening", and that
-// it takes jobs by one "working". Settings must have been validated, by Check
+// Run serves, works, schedules, or all of it until ctx ends, then drains and
+// answers nil. It reports the address it can be reached at by a log line
+// "listening", that it takes jobs by one "working", and that it decides on
+// machines by one "scheduling". Settings must have been validated, by Check
 // and CheckRole.
 func Run(ctx context.Context, cfg Config, role Role, log *slog.Logger) error {
+	if role == Schedule {
+		return schedule(ctx, cfg, log)
+	}
 	p, err := build(ctx, cfg, role, log)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// A stop before anybody could connect has nothing to drain.

@@ -135,7 +135,7 @@ func TestFlagsAreTheSettings(t *testing.T) {
 
 // sameNames are flags that have the name of a setting and are none. A layer
 // must not give them a value.
-var sameNames = map[string]bool{"enqueue --queue": true, "jobs list --queue": true}
+var sameNames = map[string]bool{"enqueue --queue": true, "jobs list --queue": true, "workers launch --queue": true, "schedule decisions --queue": true}
 
 func TestNoOtherFlagHasTheNameOfASetting(t *testing.T) {
 	_, parser := parse(t, nil, "version")

@@ -75,6 +75,9 @@ func prioritiesText(counts []int64) string {
 type workersCommand struct {
 	List  workersList  `cmd:"" default:"withargs" help:"List the workers of jobs; this is what workers does when it is told nothing else."`
 	Drain workersDrain `cmd:"" help:"Tell a worker to take no more jobs, and to give back what it has not done in time."`
+
+	Launch    workersLaunch    `cmd:"" help:"Launch machines for a queue by hand, under the limits of the scheduler."`
+	Terminate workersTerminate `cmd:"" help:"End a machine by hand, once its worker has been drained."`
 }
 
 // workersList lists.

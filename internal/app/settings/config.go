@@ -20,6 +20,8 @@ type Config struct {
 	// Hurry is no setting: it is closed when the jobs that still run are to be
 	// given back at once. Nil never is.
 	Hurry <-chan struct{}
+	// File is no setting: it is the file of settings that was read, if any.
+	File string
 }
 
 // Helper is a command and all of its environment.

@@ -156,7 +156,7 @@ func (l *Loaded) Config() Config {
 
 // Complete adds what no flag can give: presets and secrets.
 func (l *Loaded) Complete(c *Config) {
-	c.Presets = l.presets
+	c.Presets, c.File = l.presets, l.Path
 	for _, s := range All() {
 		if text, ok := l.Value(s.Key); ok && !s.Flag {
 			_ = s.set(c, text)

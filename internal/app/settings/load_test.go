@@ -82,6 +82,7 @@ enlarge = true
 	want.MemoryBudget = settings.Share{Percent: 25}
 	want.AllowSource = []string{"example.com", "https://a.example/b"}
 	want.S3AccessKey, want.S3SecretKey = "id", "word"
+	want.File = path
 	want.Presets = map[string]string{"card": "enlarge=true&quality=60&sizes=300x200%2C600x400"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("config differs (-want +got):\n%s", diff)

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/internal/app/fleetfile"
+	"github.com/spillway-media/spillway/internal/app/settings"
+	"github.com/spillway-media/spillway/internal/notify"
+)
+
+// schedulerFile is the scheduler's file, or what holds without one: vps_only,
+// and no provider.
+type schedulerFile struct {
+	file    *fleetfile.File // nil without one
+	without fleet.Config
+}
+
+// openSchedulerFile reads the file that the settings name, which must be there,
+// or the usual one, which need not.
+func openSchedulerFile(c settings.Config, log *slog.Logger) (*schedulerFile, error) {
+	if c.SchedulerConfig == "" {
+		if _, err := os.Stat(fleetfile.Usual); errors.Is(err, fs.ErrNotExist) {
+			without, err := fleet.Parse([]byte("{}"))
+			return &schedulerFile{without: without}, err
+		}
+	}
+	file, err := fleetfile.Open(c.SchedulerConfig, log)
+	if err != nil {
+		return nil, fmt.Errorf("scheduler-config: %w", err)
+	}
+	return &schedulerFile{file: file}, nil
+}
+
+// Config is what is in force.
+func (s *schedulerFile) Config() fleet.Config {
+	if s.file == nil {
+		return s.without
+	}
+	return s.file.Settings().Config
+}
+
+// Channels are those of alerts that are in force.
+func (s *schedulerFile) Channels() []notify.Channel {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Settings().Channels
+}
+
+// Run keeps up with the file until ctx ends.
+func (s *schedulerFile) Run(ctx context.Context) error {
+	if s.file == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return s.file.Run(ctx)
+}

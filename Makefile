@@ -19,7 +19,7 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools bench-jobs demo-pool demo-cluster fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools bench-jobs demo-pool demo-cluster demo-schedule fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -70,6 +70,9 @@ demo-pool: build ## watch the worker pool grow under 64 clients for 20 s, and sh
 
 demo-cluster: setup-demo-cluster build ## start Postgres, Redis, a server and two workers, run jobs on them, and stop it all
 	@scripts/demo-cluster.sh
+
+demo-schedule: build ## print what the scheduler would do about a backlog, in vps_only and in hybrid, and why
+	@scripts/demo-schedule.sh
 
 fuzz: setup-build ## run each fuzz target for FUZZTIME (1m)
 	@scripts/fuzz.sh $(FUZZTIME)

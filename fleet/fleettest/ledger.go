@@ -161,18 +161,7 @@ func (s *Store) Bills(ctx context.Context, ask fleet.Bills) ([]fleet.Bill, error
 			}
 		}
 		for _, e := range s.entries {
-			b, ok := bills[e.WorkerID]
-			if !ok && (s.workers[e.WorkerID] != nil || !slices.Contains(ask.IDs, e.WorkerID)) {
-				continue
-			}
-			if !ok {
-				b.ID, b.Place = e.WorkerID, e.Place
-			}
-			b.Booked += e.Amount
-			if e.Kind == fleet.SpendCorrection {
-				b.Corrected += e.Amount
-			}
-			bills[e.WorkerID] = b
+			s.bill(bills, ask, e)
 		}
 		var out []fleet.Bill
 		for _, id := range slices.Sorted(maps.Keys(bills)) {
@@ -180,4 +169,20 @@ func (s *Store) Bills(ctx context.Context, ask fleet.Bills) ([]fleet.Bill, error
 		}
 		return out, nil
 	})
+}
+
+// bill adds an entry to the bill of its machine, if that is asked for.
+func (s *Store) bill(bills map[string]fleet.Bill, ask fleet.Bills, e fleet.SpendEntry) {
+	b, ok := bills[e.WorkerID]
+	if !ok {
+		if s.workers[e.WorkerID] != nil || !slices.Contains(ask.IDs, e.WorkerID) {
+			return
+		}
+		b.ID, b.Place = e.WorkerID, e.Place
+	}
+	b.Booked += e.Amount
+	if e.Kind == fleet.SpendCorrection {
+		b.Corrected += e.Amount
+	}
+	bills[e.WorkerID] = b
 }

@@ -116,7 +116,7 @@ func (d *deciding) barTaken(v view, _ want) barrier {
 	fixed := v.Waits.Interactive+v.Waits.LongFixed > 0
 	for _, w := range d.snap.Workers {
 		if w.Cloud() && w.Serves(v.Name) && d.removable(w) && ready(d.now, w) && d.readIdle(w) &&
-			!(fixed && w.Market == Spot) && v.Depth > 0 && d.idle(w) >= v.Oldest && v.Oldest > d.cfg.EvaluationInterval {
+			!(fixed && w.Market == Spot) && d.idle(w) >= v.Oldest && v.Oldest > d.cfg.EvaluationInterval {
 			return barrier{rule: "not_taken", limit: "idle worker (" + w.ID + ")",
 				why: fmt.Sprintf("worker %s has been idle for longer than they wait, and takes none of its jobs", w.ID)}
 		}

@@ -61,8 +61,12 @@ func (d *deciding) idle(w Worker) time.Duration {
 // less is what a queue wants at least, and what it has without a worker.
 type less struct{ keep, left int }
 
-// keeps says why an idle worker stays; "" it goes, by the rule.
+// keeps says why an idle worker stays; "" it goes, by the rule. The policies are
+// asked as if it had gone, so that no removal brings about the launch that undoes
+// it.
 func (d *deciding) keeps(w Worker) (why, rule string, l less) {
+	d.leaving[w.ID] = true
+	defer delete(d.leaving, w.ID)
 	cleared := true
 	for _, name := range w.Queues {
 		i := slices.IndexFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name })
@@ -75,7 +79,7 @@ func (d *deciding) keeps(w Worker) (why, rule string, l less) {
 		if why := d.keptFor(v, asked); why != "" {
 			return why, "", l
 		}
-		l = less{asked.keep, v.have - 1}
+		l = less{max(asked.workers, asked.keep), v.have}
 	}
 	if why := d.keptByAge(w); why != "" {
 		return why, "", l
@@ -86,11 +90,11 @@ func (d *deciding) keeps(w Worker) (why, rule string, l less) {
 	return d.keptByRules(w), ruleIdle, l
 }
 
-// keptFor is what a queue has against one worker less.
+// keptFor is what a queue that has one worker less has against it.
 func (d *deciding) keptFor(v view, asked want) string {
 	switch {
-	case v.have-1 < asked.keep:
-		return fmt.Sprintf("the policy wants %s", workers(max(asked.keep, asked.workers)))
+	case v.have < max(asked.workers, asked.keep):
+		return fmt.Sprintf("the policy wants %s", workers(max(asked.workers, asked.keep)))
 	case !asked.clear && d.cfg.Policy != PolicyBacklog && v.Depth >= int64(d.cfg.ScaleDown.QueueBelow):
 		return fmt.Sprintf("queue_depth_below is %d, and depth %d", d.cfg.ScaleDown.QueueBelow, v.Depth)
 	}

@@ -9,8 +9,7 @@ import (
 type want struct {
 	// workers are wanted now, the baseline and launching ones included.
 	workers int
-	// keep is the least that a removal may leave, so that it does not bring about
-	// the launch that undoes it.
+	// keep is the least that a removal may leave, where that is more than workers.
 	keep int
 	// rule names what asks for more; "" when nothing does.
 	rule string
@@ -49,11 +48,9 @@ func (w want) cloudFirst(v view) want {
 	if others == 0 {
 		return w
 	}
-	w.clear = false
-	w.keep = max(w.keep, v.cfg.BaselineWorkers+1)
+	w.clear, w.keep = false, v.have+1
 	if others > int64(v.free) && w.workers <= v.have && v.launching == 0 {
 		w.rule, w.patient, w.workers = "cloud_first.ready_jobs", true, v.have+1
-		w.keep = max(w.keep, v.have)
 	}
 	return w
 }

@@ -19,7 +19,7 @@ func wantBacklog(now time.Time, cfg Config, snap Snapshot, mode Mode, v view) wa
 	if w.workers > v.have {
 		w.rule = "backlog.target_drain_seconds"
 	}
-	w.keep = max(w.workers, highest(now, cfg, snap.Memory.Wants[v.Name]))
+	w.keep = highest(now, cfg, snap.Memory.Wants[v.Name])
 	return w.overdue(cfg, v)
 }
 
@@ -34,13 +34,13 @@ func (w want) overdue(cfg Config, v view) want {
 	switch {
 	case v.Service <= 0:
 		rule = reached("backlog", cfg, v)
-	case v.Depth > 0 && v.Oldest >= cfg.ScaleUp.OldestAge:
+	case v.Oldest >= cfg.ScaleUp.OldestAge:
 		rule = "backlog.oldest_job_age_seconds"
 	}
 	if rule == "" {
 		return w
 	}
-	w.keep = max(w.keep, v.have)
+	w.keep = max(w.keep, v.have+1)
 	if w.workers <= v.have && v.launching == 0 {
 		w.rule, w.workers, w.patient = rule, v.have+1, true
 	}

@@ -3,9 +3,9 @@ package fleet
 // wantSeed is the seed's rule: one more whenever the depth or the age of the
 // oldest ready job has reached its threshold.
 func wantSeed(cfg Config, v view) want {
-	w := want{workers: v.have, keep: v.cfg.BaselineWorkers, patient: true, inputs: thresholds(cfg, v)}
+	w := want{workers: v.have, patient: true, inputs: thresholds(cfg, v)}
 	if w.rule = reached("seed", cfg, v); w.rule != "" {
-		w.workers, w.keep = v.have+1, v.have
+		w.workers = v.have + 1
 	}
 	return w
 }
@@ -13,8 +13,6 @@ func wantSeed(cfg Config, v view) want {
 // reached names the threshold of scale_up that the queue has reached; "" none.
 func reached(policy string, cfg Config, v view) string {
 	switch {
-	case v.Depth <= 0:
-		return ""
 	case v.Depth >= int64(cfg.ScaleUp.QueueDepth):
 		return policy + ".queue_depth_threshold"
 	case v.Oldest >= cfg.ScaleUp.OldestAge:

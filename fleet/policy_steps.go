@@ -29,9 +29,8 @@ func wantSteps(now time.Time, cfg Config, m Memory, v view) want {
 	case stepMax:
 		w.rule, w.workers = "steps.provision_max", max(w.workers, v.cfg.MaxWorkers)
 	}
-	w.keep = w.workers
 	since, empty := m.Empty[v.Name]
-	w.clear = empty && v.Depth == 0 && now.Sub(since) >= cfg.ScaleDown.Idle
+	w.clear = empty && v.Depth == 0 && v.Oldest == 0 && now.Sub(since) >= cfg.ScaleDown.Idle
 	return w
 }
 

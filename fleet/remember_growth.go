@@ -88,7 +88,7 @@ func (m *Memory) rememberQueues(now time.Time, cfg Config, snap Snapshot) {
 }
 
 func (m *Memory) rememberEmpty(now time.Time, q QueueState) {
-	if q.Depth > 0 {
+	if q.Depth > 0 || q.Rows > 0 {
 		delete(m.Empty, q.Name)
 	} else if _, since := m.Empty[q.Name]; !since {
 		m.Empty[q.Name] = now

@@ -22,7 +22,10 @@ type view struct {
 
 func viewOf(cfg Config, snap Snapshot, workers []Worker, q QueueState) view {
 	v := view{QueueState: q, cfg: cfg.Queues[q.Name], markets: map[Market]int{}}
-	v.Oldest = max(v.Oldest, 0)
+	// A doorbell that was just emptied says 0 while jobs wait in the database.
+	if v.Oldest = max(v.Oldest, 0); v.Depth <= 0 && v.Rows <= 0 {
+		v.Oldest = 0
+	}
 	v.have, v.counted = v.cfg.BaselineWorkers, v.cfg.BaselineWorkers
 	for _, w := range workers {
 		if w.Cloud() && w.Serves(q.Name) {

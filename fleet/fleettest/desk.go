@@ -107,9 +107,13 @@ func earlier(a, b time.Time) time.Time {
 
 // Usage is of fleet.Usages.
 func (s *Store) Usage(ctx context.Context, from, until time.Time) ([]fleet.Usage, error) {
-	return call(ctx, s, "Usage", func(time.Time) ([]fleet.Usage, error) {
+	return call(ctx, s, "Usage", func(now time.Time) ([]fleet.Usage, error) {
 		sums := map[[2]string]*fleet.Usage{}
-		for _, a := range s.attempts {
+		all := slices.Clone(s.attempts)
+		for _, j := range s.running {
+			all = append(all, attempt{j.Queue, j.Tenant, j.WorkerID, j.StartedAt, now, "running"})
+		}
+		for _, a := range all {
 			w := s.workers[a.worker]
 			took := earlier(a.until, until).Sub(later(a.from, from))
 			if w == nil || w.Rate == 0 || took <= 0 {

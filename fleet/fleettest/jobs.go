@@ -133,9 +133,14 @@ func (s *Store) claimed(workerID string) int {
 	return n
 }
 
-// Finish ends a job that its worker still has; it answers false for any other,
-// as a zombie's writes are refused.
-func (s *Store) Finish(workerID string, id int64) bool {
+// Finish ends a job that its worker still has, as failed if it Fails; it answers
+// false for any other, as a zombie's writes are refused.
+func (s *Store) Finish(workerID string, id int64) bool { return s.finish(workerID, id, false) }
+
+// Fail ends it as failed.
+func (s *Store) Fail(workerID string, id int64) bool { return s.finish(workerID, id, true) }
+
+func (s *Store) finish(workerID string, id int64, fails bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.running[id]
@@ -143,7 +148,7 @@ func (s *Store) Finish(workerID string, id int64) bool {
 		return false
 	}
 	status := "succeeded"
-	if j.Fails {
+	if fails || j.Fails {
 		status = "failed"
 	}
 	now := s.now()

@@ -23,18 +23,27 @@ type acting struct {
 	// candidates other than the first have to pass.
 	booked map[string]Worker
 	closed map[Place]string // places that have failed in this tick, and why
+	// stuck is why a lane makes no further call in this tick.
+	stuck map[string]string
 }
 
-// lane is the decisions of one provider, carried out in their order.
+// lane is the decisions of one provider, carried out in their order. Those of
+// the database alone have one, and so have notices.
 type lane struct {
+	name      string
 	decisions []*Decision
-	// stuck is why no further call is made in this tick; "" none.
-	stuck string
 }
+
+// The lane of notices: channels can be slow.
+const noticeLane = "notices"
+
+// endsAtOnce is how many machines of a provider are ended side by side: at the
+// daily limit each costs until its turn comes.
+const endsAtOnce = 8
 
 // act carries out decisions, and notes in each what came of it.
 func (s *Scheduler) act(ctx context.Context, cfg Config, o *observed, decisions []Decision, held func(context.Context) error) {
-	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, booked: map[string]Worker{}, closed: map[Place]string{}}
+	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
 	lanes := map[string]*lane{}
 	for i := range decisions {
 		d := &decisions[i]
@@ -47,15 +56,41 @@ func (s *Scheduler) act(ctx context.Context, cfg Config, o *observed, decisions 
 		}
 		name := a.laneOf(d)
 		if lanes[name] == nil {
-			lanes[name] = &lane{}
+			lanes[name] = &lane{name: name}
 		}
 		lanes[name].decisions = append(lanes[name].decisions, d)
 	}
-	beside(slices.Collect(maps.Values(lanes)), func(l *lane) {
-		for _, d := range l.decisions {
-			a.carryOut(ctx, l, d)
+	beside(slices.Collect(maps.Values(lanes)), func(l *lane) { a.run(ctx, l) })
+}
+
+// run carries out a lane.
+func (a *acting) run(ctx context.Context, l *lane) {
+	for rest := l.decisions; len(rest) > 0; {
+		n := 1
+		for n < min(len(rest), endsAtOnce) && rest[n-1].Kind == KindTerminate && rest[n].Kind == KindTerminate {
+			n++
 		}
-	})
+		beside(rest[:n], func(d *Decision) { a.carryOut(ctx, l.name, d) })
+		rest = rest[n:]
+	}
+}
+
+// halt keeps a lane from calling again in this tick; the first reason stays.
+func (a *acting) halt(lane, reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stuck[lane] == "" {
+		a.stuck[lane] = reason
+	}
+}
+
+func (a *acting) halted(lane string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if reason := a.stuck[lane]; reason != "" {
+		return fmt.Errorf("not tried: %s", reason)
+	}
+	return nil
 }
 
 // beside runs f for each side by side. A panic of one is the caller's, once all
@@ -77,12 +112,11 @@ func beside[T any](each []T, f func(T)) {
 	}
 }
 
-// laneOf is the provider that a decision is about. Notices have a lane of their
-// own, as channels can be slow.
+// laneOf is the provider that a decision is about.
 func (a *acting) laneOf(d *Decision) string {
 	switch {
 	case d.Kind == KindAlert:
-		return "notices"
+		return noticeLane
 	case d.Kind == KindLaunch && d.Launch != nil && len(d.Launch.Candidates) > 0:
 		return d.Launch.Candidates[0].Provider
 	case d.Provider != "":
@@ -116,12 +150,12 @@ func (a *acting) note(d *Decision, err error) {
 }
 
 // carryOut does one decision.
-func (a *acting) carryOut(ctx context.Context, l *lane, d *Decision) {
+func (a *acting) carryOut(ctx context.Context, lane string, d *Decision) {
 	switch d.Kind {
 	case KindLaunch:
 		a.note(d, a.launch(ctx, d))
 	case KindTerminate:
-		a.note(d, a.terminate(ctx, l, d))
+		a.note(d, a.terminate(ctx, lane, d))
 	case KindDrain:
 		a.note(d, a.database(ctx, "drain", func(ctx context.Context) error { return a.Drains.Drain(ctx, d.WorkerID, d.Within) }))
 	case KindUndrain:
@@ -133,7 +167,7 @@ func (a *acting) carryOut(ctx context.Context, l *lane, d *Decision) {
 	case KindForget, KindRequeue:
 		a.note(d, a.gone(ctx, d))
 	case KindSweep:
-		a.note(d, a.sweep(ctx, l, d))
+		a.note(d, a.sweep(ctx, lane, d))
 	case KindAlert:
 		a.note(d, a.alert(ctx, d))
 	case KindHold, KindReset, KindRevert:
@@ -141,12 +175,19 @@ func (a *acting) carryOut(ctx context.Context, l *lane, d *Decision) {
 	}
 }
 
-// database is one statement, in its time.
+// database is one statement, in its time. One that hangs is not followed by
+// others, so that a tick ends.
 func (a *acting) database(ctx context.Context, step string, f func(context.Context) error) error {
+	if err := a.halted(sourceDatabase); err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
 	a.Failpoint(step)
 	ctx, cancel := context.WithTimeout(ctx, databaseTime)
 	defer cancel()
 	if err := f(ctx); err != nil {
+		if ctx.Err() != nil {
+			a.halt(sourceDatabase, "the database does not answer")
+		}
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	return nil
@@ -219,13 +260,16 @@ func (a *acting) gone(ctx context.Context, d *Decision) error {
 }
 
 // sweep deletes a disk.
-func (a *acting) sweep(ctx context.Context, l *lane, d *Decision) error {
-	return a.end(ctx, l, d.Provider, "sweep", func(ctx context.Context, p Provider) error { return p.RemoveDisk(ctx, d.MachineID) })
+func (a *acting) sweep(ctx context.Context, lane string, d *Decision) error {
+	return a.end(ctx, lane, d.Provider, "sweep", func(ctx context.Context, p Provider) error { return p.RemoveDisk(ctx, d.MachineID) })
 }
 
 func (a *acting) alert(ctx context.Context, d *Decision) error {
 	if d.Alert == nil {
 		return errors.New("alert: no notice is given")
+	}
+	if err := a.halted(noticeLane); err != nil {
+		return err
 	}
 	n := *d.Alert
 	if n.Decision == "" {
@@ -234,5 +278,8 @@ func (a *acting) alert(ctx context.Context, d *Decision) error {
 	_, err := bounded(ctx, a.calls, "notifier", notifyTime, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, a.Notifier.Notify(ctx, n)
 	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.halt(noticeLane, "a channel does not answer")
+	}
 	return err
 }

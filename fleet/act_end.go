@@ -8,7 +8,7 @@ import (
 
 // terminate ends a machine, after a look at its row as it is now: what was
 // observed may be a minute old, and the worker busy by now.
-func (a *acting) terminate(ctx context.Context, l *lane, d *Decision) error {
+func (a *acting) terminate(ctx context.Context, lane string, d *Decision) error {
 	w, err := a.mayEnd(ctx, d)
 	if err != nil {
 		return err
@@ -24,30 +24,30 @@ func (a *acting) terminate(ctx context.Context, l *lane, d *Decision) error {
 	if provider == "" {
 		provider = w.Provider
 	}
-	return a.endMachine(ctx, l, w.ID, provider, id)
+	return a.endMachine(ctx, lane, w.ID, provider, id)
 }
 
 // endMachine notes in the row, if there is one, that the end was asked for, and
 // asks for it. That it has ended is what the inventory says later.
-func (a *acting) endMachine(ctx context.Context, l *lane, workerID, provider, id string) error {
+func (a *acting) endMachine(ctx context.Context, lane string, workerID, provider, id string) error {
 	if workerID != "" && a.o.snap.Fault(sourceDatabase) == nil {
 		err := a.database(ctx, "terminating", func(ctx context.Context) error { return a.Rows.Terminating(ctx, workerID) })
 		if err != nil {
 			return err
 		}
 	}
-	return a.end(ctx, l, provider, "terminate", func(ctx context.Context, p Provider) error { return p.Terminate(ctx, id) })
+	return a.end(ctx, lane, provider, "terminate", func(ctx context.Context, p Provider) error { return p.Terminate(ctx, id) })
 }
 
 // end is a call that ends something. What is not found is gone, or will be
 // found by the next inventory.
-func (a *acting) end(ctx context.Context, l *lane, provider, step string, f func(context.Context, Provider) error) error {
+func (a *acting) end(ctx context.Context, lane string, provider, step string, f func(context.Context, Provider) error) error {
 	p := a.Providers[provider]
 	if p == nil {
 		return fmt.Errorf("%s: this program has no provider %q", step, provider)
 	}
-	if l.stuck != "" {
-		return fmt.Errorf("%s: not tried: %s", step, l.stuck)
+	if err := a.halted(lane); err != nil {
+		return fmt.Errorf("%s: %w", step, err)
 	}
 	a.Failpoint(step)
 	_, err := bounded(ctx, a.calls, "ends at "+provider, endTime, func(ctx context.Context) (struct{}, error) {
@@ -57,8 +57,9 @@ func (a *acting) end(ctx context.Context, l *lane, provider, step string, f func
 		return nil
 	}
 	if OutcomeOf(err) == Throttled || errors.Is(err, context.DeadlineExceeded) {
-		l.stuck = fmt.Sprintf("%s has just answered %s", provider, OutcomeOf(err))
-		a.close(Place{Provider: provider}, l.stuck)
+		reason := fmt.Sprintf("%s has just answered %s", provider, OutcomeOf(err))
+		a.halt(lane, reason)
+		a.close(Place{Provider: provider}, reason)
 	}
 	return fmt.Errorf("%s at %s: %w", step, provider, err)
 }
@@ -94,7 +95,7 @@ func (a *acting) mayEnd(ctx context.Context, d *Decision) (Worker, error) {
 func (a *acting) spares(w Worker, d *Decision) error {
 	stopped := d.Machine != nil && d.Machine.State == MachineStopped
 	switch {
-	case !w.Cloud():
+	case !w.Cloud() && w.LeftAt.IsZero():
 		return errors.New("not ended: it is a VPS worker")
 	case stopped || !w.TerminateAt.IsZero() || !w.LeftAt.IsZero() || w.Status == Provisioning:
 		return nil

@@ -211,7 +211,7 @@ func (a *acting) attach(ctx context.Context, d *Decision, c Candidate, m Machine
 		return fmt.Errorf("%s is running, and the next tick adopts it: %w", m.ID, err)
 	}
 	if m.Market != c.Market {
-		err := a.endMachine(ctx, &lane{}, d.WorkerID, c.Provider, m.ID)
+		err := a.endMachine(ctx, c.Provider, d.WorkerID, c.Provider, m.ID)
 		return errors.Join(fmt.Errorf("%s came as %s, not %s, and is ended", m.ID, m.Market, c.Market), err)
 	}
 	return nil

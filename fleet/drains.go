@@ -20,7 +20,7 @@ func (d *deciding) finishDrains() {
 		return
 	}
 	for _, w := range d.snap.Workers {
-		if !w.Cloud() || w.Status != Draining || !w.TerminateAt.IsZero() || d.leaving[w.ID] || d.undrained[w.ID] {
+		if !w.Cloud() && w.LeftAt.IsZero() || w.Status != Draining || !w.TerminateAt.IsZero() || d.leaving[w.ID] || d.undrained[w.ID] {
 			continue
 		}
 		if w.InstanceID == "" || d.away(sourceProvider+w.Provider) || d.snap.gone(w) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -214,7 +215,7 @@ func (s *Scheduler) askProviders(ctx context.Context, cfg Config, snap *Snapshot
 	snap.Inventories, snap.Offers, snap.Unasked = map[string]Inventory{}, nil, nil
 	var asking sync.WaitGroup
 	var mu sync.Mutex // snap
-	for _, name := range providersOf(cfg, snap.Workers) {
+	for _, name := range s.providersOf(cfg, snap) {
 		p := s.Providers[name]
 		if p == nil {
 			s.cannotAsk(name, snap, &mu, dry)
@@ -233,17 +234,23 @@ func (s *Scheduler) askProviders(ctx context.Context, cfg Config, snap *Snapshot
 	snap.Memory.Inventoried = s.allListed(cfg, snap, dry)
 }
 
-// providersOf are the names of providers that matter, in order.
-func providersOf(cfg Config, workers []Worker) []string {
+// providersOf are the names of providers that matter, in order: the enabled
+// ones, and those where there is something to be ended.
+func (s *Scheduler) providersOf(cfg Config, snap *Snapshot) []string {
 	names := map[string]bool{}
 	for name, p := range cfg.Providers {
 		if p.Enabled {
 			names[name] = true
 		}
 	}
-	for _, w := range workers {
+	for _, w := range snap.Workers {
 		if w.Provider != string(VPS) && w.Provider != "" {
 			names[w.Provider] = true
+		}
+	}
+	for key := range snap.Memory.Strays {
+		if name, _, _ := strings.Cut(key, "/"); s.Providers[name] != nil {
+			names[name] = true
 		}
 	}
 	return sortedKeys(names)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 )
@@ -27,6 +28,10 @@ func (s *Scheduler) keep(cfg Config, o *observed, r Report) {
 func (s *Scheduler) record(ctx context.Context, cfg Config, o *observed, r Report) error {
 	s.keep(cfg, o, r)
 	memory := *s.memory
+	kept := &memory
+	if errors.Is(context.Cause(ctx), errLost) {
+		kept = nil // another one remembers by now
+	}
 	// A tick that was told to stop has acted all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), databaseTime)
 	defer cancel()
@@ -38,9 +43,12 @@ func (s *Scheduler) record(ctx context.Context, cfg Config, o *observed, r Repor
 	if err != nil {
 		return err
 	}
-	err = s.Ledger.Record(ctx, Record{Decisions: s.unsaved, Entries: entries, Memory: &memory, Answered: sortedKeys(s.answered)})
+	err = s.Ledger.Record(ctx, Record{Decisions: s.unsaved, Entries: entries, Memory: kept, Answered: sortedKeys(s.answered)})
 	if err != nil {
 		return err
+	}
+	if s.last != nil { // what is remembered once the database is away
+		s.last.snap.Memory = memory
 	}
 	s.memory, s.unsaved = nil, nil
 	clear(s.answered)

@@ -80,7 +80,7 @@ func (d *deciding) repairUnknown(w Worker) {
 
 // repairMachineOf is for a row whose machine is there.
 func (d *deciding) repairMachineOf(w Worker, m Machine) {
-	if d.leaving[w.ID] || !w.Cloud() {
+	if d.leaving[w.ID] || !w.Cloud() && w.TerminateAt.IsZero() {
 		return
 	}
 	asked := d.now.Sub(w.TerminateAt)

@@ -45,19 +45,19 @@ func (d *deciding) restrict(w Worker) {
 // left to nobody: each of its queues may have cloud workers, those with such
 // jobs have one that is ready and may run them, and there is one at all.
 func (d *deciding) relieved(w Worker) bool {
-	any := false
+	served := false
 	for _, name := range w.Queues {
 		if q := d.cfg.Queues[name]; !q.CloudEnabled || q.Batch != "" {
 			return false
 		}
 		markets := d.readyMarkets(name)
-		any = any || len(markets) > 0
+		served = served || len(markets) > 0
 		i := slices.IndexFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name })
 		if i >= 0 && !covers(markets, d.snap.Queues[i]) {
 			return false
 		}
 	}
-	return any
+	return served
 }
 
 // readyMarkets are those of the cloud workers that take jobs of a queue now.

@@ -97,7 +97,7 @@ func (d *deciding) launch(v view, w want, market Market) barrier {
 	x := d.scaling(KindLaunch, v, w)
 	x.Sentence = fmt.Sprintf("Scaling up %s: depth=%d, oldest=%ds", v.Name, v.Depth, v.Oldest/time.Second)
 	x.Provider, x.Rejected = candidates[0].Provider, rejected
-	x.Launch = &Launch{Candidates: candidates, Queues: []string{v.Name}, Slots: candidates[0].Slots, MaxLife: maxLife}
+	x.Launch = &Launch{Candidates: candidates, Queues: []string{v.Name}, MaxLife: maxLife}
 	d.reserve(*x.Launch)
 	d.add(x)
 	return barrier{}
@@ -113,7 +113,7 @@ func (d *deciding) reserve(l Launch) {
 	o := l.Candidates[0].Offer
 	d.budget.take(o)
 	d.launched = append(d.launched, Worker{
-		Place: o.Place, Queues: l.Queues, Slots: l.Slots, Status: Provisioning, ProvisionedAt: d.now,
+		Place: o.Place, Queues: l.Queues, Slots: cmp.Or(l.Slots, o.Slots), Status: Provisioning, ProvisionedAt: d.now,
 		Rate: o.Price + o.Surcharge, Ceiling: o.Rate(), Granularity: o.Granularity,
 	})
 }

@@ -113,10 +113,13 @@ func (d *deciding) barInventory(view, want) barrier {
 // barTaken holds while workers that could take what waits have not done so for
 // longer than it waits: more of them would cost, and take it no more.
 func (d *deciding) barTaken(v view, _ want) barrier {
+	if v.Oldest <= d.cfg.EvaluationInterval {
+		return barrier{}
+	}
 	fixed := v.Waits.Interactive+v.Waits.LongFixed > 0
 	for _, w := range d.snap.Workers {
-		if w.Cloud() && w.Serves(v.Name) && d.removable(w) && ready(d.now, w) && d.readIdle(w) &&
-			!(fixed && w.Market == Spot) && d.idle(w) >= v.Oldest && v.Oldest > d.cfg.EvaluationInterval {
+		able := w.Serves(v.Name) && d.removable(w) && ready(d.now, w) && (w.Market == OnDemand || !fixed)
+		if able && d.readIdle(w) && d.idle(w) >= v.Oldest {
 			return barrier{rule: "not_taken", limit: "idle worker (" + w.ID + ")",
 				why: fmt.Sprintf("worker %s has been idle for longer than they wait, and takes none of its jobs", w.ID)}
 		}

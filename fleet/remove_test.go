@@ -130,10 +130,9 @@ func TestRemovalTakesWhatIsIdleAndNothingElse(t *testing.T) {
 	}
 }
 
-func never(w *fleet.Worker)  { w.LastJobCompletedAt = time.Time{} }
-func both(w *fleet.Worker)   { w.Queues = []string{"media", "ocr"} }
-func dear(w *fleet.Worker)   { w.Rate, w.Ceiling = fleet.Cents(30), fleet.Cents(30) }
-func manual(w *fleet.Worker) { w.Origin = fleet.OriginManual }
+func never(w *fleet.Worker) { w.LastJobCompletedAt = time.Time{} }
+func both(w *fleet.Worker)  { w.Queues = []string{"media", "ocr"} }
+func dear(w *fleet.Worker)  { w.Rate, w.Ceiling = fleet.Cents(30), fleet.Cents(30) }
 
 func until(d time.Duration) func(*fleet.Worker) {
 	return func(w *fleet.Worker) { w.Origin, w.KeepUntil = fleet.OriginManual, noon.Add(d) }

@@ -31,7 +31,7 @@ func (m *Memory) rememberEvents(now time.Time, snap Snapshot, done []Decision, t
 
 // ending is true for a machine whose end was told when it was first asked for.
 func (s Snapshot) ending(x Decision) bool {
-	return x.Kind == KindTerminate && slices.ContainsFunc(s.Workers, func(w Worker) bool {
+	return (x.Kind == KindTerminate || x.Kind == KindForget) && slices.ContainsFunc(s.Workers, func(w Worker) bool {
 		return w.ID == x.WorkerID && !w.TerminateAt.IsZero()
 	})
 }
@@ -44,11 +44,13 @@ func eventOf(now time.Time, x Decision) (Notice, bool) {
 	n := Notice{Level: Info, At: now, Queue: x.Queue, WorkerID: x.WorkerID, Decision: x.ID}
 	switch {
 	case x.Kind == KindLaunch:
-		n.Name, n.Sentence = "worker_launched", fmt.Sprintf("Worker %s was launched at %s for queue %s: %s", x.WorkerID, x.Provider, x.Queue, x.Sentence)
+		n.Name, n.Sentence = "worker_launched", fmt.Sprintf("Worker %s was launched at %s: %s", x.WorkerID, x.Provider, x.Sentence)
 	case x.Kind == KindTerminate && x.Rule == RuleRegistration:
 		n.Level, n.Name, n.Sentence = Warning, "worker_not_registered", x.Sentence
 	case x.Kind == KindTerminate:
 		n.Name, n.Sentence = "worker_terminated", fmt.Sprintf("Worker %s was terminated at %s: %s", x.WorkerID, x.Provider, x.Sentence)
+	case x.Kind == KindForget && x.Rule == ruleGone: // by itself, as a drained process does
+		n.Name, n.Sentence = "worker_terminated", x.Sentence
 	default:
 		return Notice{}, false
 	}

@@ -423,12 +423,15 @@ func TestLaunchesAndEndsAreToldOnceTheyAreDone(t *testing.T) {
 		{ID: "d", Kind: fleet.KindTerminate, WorkerID: "w-d", Provider: "aws", Rule: fleet.RuleRegistration, Sentence: "Worker w-d did not register"},
 		{ID: "e", Kind: fleet.KindTerminate, WorkerID: "w-e", Provider: "aws"},
 		{ID: "f", Kind: fleet.KindHold, Queue: "ocr"},
+		{ID: "g", Kind: fleet.KindForget, WorkerID: "w-e", Rule: "machine_gone", Sentence: "its end was told when it was asked for"},
+		{ID: "h", Kind: fleet.KindForget, WorkerID: "w-h", Rule: "machine_gone", Sentence: "Worker w-h is gone"},
+		{ID: "i", Kind: fleet.KindForget, WorkerID: "w-i", Rule: "never_launched"},
 	}
 	s := newStory(t)
 	s.snap.Workers = append(s.snap.Workers, fleet.Worker{ID: "w-e", Place: fleet.Place{Provider: "vps", Market: fleet.VPS}, Status: fleet.Draining, TerminateAt: now})
 	s.snap.Memory = fleet.Remember(s.now, s.cfg, s.snap, done)
 	s.snap.Workers = s.snap.Workers[:1]
-	s.expect(time.Minute, "warning worker_not_registered/d", "info worker_launched/a", "info worker_terminated/c")
+	s.expect(time.Minute, "warning worker_not_registered/d", "info worker_launched/a", "info worker_terminated/c", "info worker_terminated/h")
 	s.expect(time.Minute)
 }
 

@@ -28,7 +28,7 @@ func (m *Memory) rememberCoolOffs(now time.Time, snap Snapshot, done []Decision)
 		for _, a := range d.Attempts {
 			m.attempted(now, a)
 		}
-		if d.Rule == RuleRegistration && d.Outcome == OutcomeDone && !d.Failed {
+		if (d.Rule == RuleRegistration || d.Rule == ruleGone) && d.Outcome == OutcomeDone && !d.Failed {
 			m.unregistered(now, snap, d)
 		}
 	}
@@ -63,8 +63,9 @@ func (m *Memory) cool(now time.Time, p Place, why Outcome, first, after time.Dur
 	c.Until, c.Outcome, c.Times = later(c.Until, now.Add(max(wait, after))), why, min(c.Times+1, 10)
 }
 
-// unregistered cools off where a machine came from, once: only the first
-// decision about it finds a row that nobody began to end.
+// unregistered cools off where a machine came from whose worker never came, as it
+// hung or was gone too soon: once, because only the first decision about it finds
+// a row that nobody began to end.
 func (m *Memory) unregistered(now time.Time, snap Snapshot, d Decision) {
 	for _, w := range snap.Workers {
 		if w.ID == d.WorkerID && w.TerminateAt.IsZero() && w.Status == Provisioning {

@@ -77,3 +77,24 @@ func TestAMachineThatNeverRegisteredCoolsItsPlaceOffOnce(t *testing.T) {
 		t.Errorf("cool-offs (-want +got):\n%s", d)
 	}
 }
+
+func TestAMachineThatWasGoneBeforeItsWorkerCameCoolsItsPlaceOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Worker)
+		want   int
+	}{
+		"it came to nothing":        {func(w *Worker) { w.Status, w.RegisteredAt = Provisioning, time.Time{} }, 1},
+		"it was ended on purpose":   {func(w *Worker) { w.Status, w.TerminateAt = Draining, noon() }, 0},
+		"its worker has been there": {func(*Worker) {}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := machine("a", 20)
+			c.change(&w)
+			var m Memory
+			m.rememberCoolOffs(noon(), seen(w), []Decision{{Kind: KindForget, Rule: ruleGone, WorkerID: "a", Outcome: OutcomeDone}})
+			if len(m.CoolOffs) != c.want {
+				t.Errorf("cool-offs are %+v, want %d", m.CoolOffs, c.want)
+			}
+		})
+	}
+}

@@ -43,6 +43,9 @@ type Alerts struct {
 
 	mu      sync.Mutex
 	pending map[string]*halfTold // guarded by mu; by Notice.Key
+	// silent is the tick in which a channel did not answer, so that a channel
+	// which hangs costs a tick its time once, not once a notice.
+	silent map[string]time.Time // guarded by mu
 }
 
 // halfTold is a notice that some channel has not taken yet.
@@ -55,7 +58,7 @@ type halfTold struct {
 // once. It starts nothing. With no channel, notices go to the log.
 func NewAlerts(channels func() []Channel, log *slog.Logger) *Alerts {
 	return &Alerts{
-		channels: channels, log: log, pause: alertPause, pending: map[string]*halfTold{},
+		channels: channels, log: log, pause: alertPause, pending: map[string]*halfTold{}, silent: map[string]time.Time{},
 		transport: newTransport(Config{AllowPrivate: true, Timeout: alertTimeout, Concurrency: 4}),
 	}
 }
@@ -129,15 +132,31 @@ func (a *Alerts) has(told *halfTold, name string) bool {
 // tell hands the notice to one channel. What a channel refuses for good is told
 // in the log and not tried again.
 func (a *Alerts) tell(ctx context.Context, c Channel, name string, n fleet.Notice, told *halfTold) error {
+	if a.isSilent(name, n.At) {
+		return fmt.Errorf("tell %s at %s: it did not answer a moment ago", c.Kind, hostOf(c.URL))
+	}
+	var err error
 	if c.Kind == "log" {
 		a.write(ctx, n)
-	} else if err := a.post(ctx, c, n, told.delivery); err != nil {
-		return err
+	} else {
+		err = a.post(ctx, c, n, told.delivery)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err != nil {
+		a.silent[name] = n.At
+		return err
+	}
+	delete(a.silent, name)
 	told.taken[name] = true
 	return nil
+}
+
+func (a *Alerts) isSilent(name string, tick time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since, failed := a.silent[name]
+	return failed && since.Equal(tick)
 }
 
 // write is the channel "log".

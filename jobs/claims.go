@@ -39,7 +39,7 @@ func (c *claimer) turn(ctx context.Context) time.Duration {
 	var found []Job
 	err := c.ask(ctx, func(ctx context.Context) (err error) {
 		found, err = c.store.Claim(ctx, Claim{
-			WorkerID: c.cfg.Row.ID, Queues: c.cfg.Row.Queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market, Alone: c.alone(),
+			WorkerID: c.cfg.Row.ID, Queues: c.cfg.Row.Queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market, Alone: c.alone(), MaxRank: c.rank(),
 		})
 		return err
 	})
@@ -52,6 +52,13 @@ func (c *claimer) turn(ctx context.Context) time.Duration {
 	c.took(ctx, found)
 	c.deliver(ctx, found, sent)
 	return 0
+}
+
+// rank is the highest that a scheduler lets this worker claim.
+func (w *Worker) rank() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.maxRank
 }
 
 // mayClaim is asked under the same lock that a drain begins under, so that no

@@ -50,6 +50,7 @@ func (w *Worker) signals(ctx context.Context) {
 // heed follows the status of the worker's row.
 func (w *Worker) heed(s Signals, sent time.Time) {
 	w.mu.Lock()
+	w.maxRank = s.MaxRank
 	before := w.drainage.on()
 	if s.Status == WorkerDraining {
 		w.drainage.ask(sent.Add(s.DrainIn))

@@ -67,6 +67,8 @@ type Claim struct {
 	Lease time.Duration
 	// Market bounds what may be taken: see Allowed.
 	Market Market
+	// MaxRank is the highest rank that may be taken; 0 all.
+	MaxRank int
 	// Alone says that the worker holds no job. Only then is it given a suspect,
 	// which then goes before all else and comes as the only one.
 	Alone bool
@@ -88,6 +90,8 @@ type Signals struct {
 	// Suspect says that a suspect is ready in a queue of this worker, for its
 	// market: somebody has to become free of other jobs for it.
 	Suspect bool
+	// MaxRank is the highest rank that a scheduler lets it claim; 0 all.
+	MaxRank int
 }
 
 // ClaimStore hands jobs to workers.
@@ -159,7 +163,8 @@ type KeepStore interface {
 	// metrics older than a day, and workers terminated for longer than
 	// keep.Failed. It answers the number of jobs.
 	Prune(ctx context.Context, keep Retention, limit int) (int, error)
-	// BuryWorkers terminates workers that were silent for longer than after.
+	// BuryWorkers does what Leave does to workers that were silent for longer
+	// than after.
 	BuryWorkers(ctx context.Context, after time.Duration) ([]string, error)
 }
 
@@ -173,10 +178,12 @@ type ControlStore interface {
 	// checkpoints stay, and its deliveries go on counting. ErrState for others,
 	// and when its unique key is a later job's by now.
 	Retry(ctx context.Context, id ID) (Job, error)
-	// Drain asks a worker to take no more jobs and to be done within the time.
+	// Drain asks a worker to take no more jobs and to be done within the time. A
+	// deadline that it has already is brought forward by that, and never put off.
 	// ErrNotFound, or ErrState when it is terminated.
 	Drain(ctx context.Context, workerID string, within time.Duration) error
-	// Undrain lets it take jobs again.
+	// Undrain lets it take jobs again. ErrState when it is terminated, or on a
+	// scheduler's machine that is being ended.
 	Undrain(ctx context.Context, workerID string) error
 }
 
@@ -219,11 +226,14 @@ type QueryStore interface {
 // WorkerStore holds workers.
 type WorkerStore interface {
 	// Register inserts the worker, or takes over the row of that id that a
-	// scheduler provisioned, as active.
+	// scheduler provisioned, as active. How its machine is paid for stays as the
+	// scheduler wrote it, and so does a drain.
 	Register(ctx context.Context, w WorkerRow) error
 	// Record stores a metric; At is the database's.
 	Record(ctx context.Context, workerID string, m WorkerMetric) error
-	// Leave marks it as terminated. What it still holds runs out.
+	// Leave marks it as terminated, or as draining when a scheduler has started
+	// its machine, which is there until the scheduler has seen it gone. What it
+	// still holds runs out.
 	Leave(ctx context.Context, workerID string) error
 	// Workers lists those not terminated; with all, the latest 200 terminated ones too.
 	Workers(ctx context.Context, all bool) ([]WorkerRow, error)

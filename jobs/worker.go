@@ -40,6 +40,7 @@ type Worker struct {
 	needs    map[string]int64       // memory that the latest job of each type asked for
 	drainage drainage
 	seclude  seclusion
+	maxRank  int                // of what may be claimed; 0 all
 	claiming bool               // a claim is on its way
 	hush     context.CancelFunc // ends the wait for the bell; nil: nobody waits
 	tally    tally

@@ -19,7 +19,7 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 		if w == nil || w.row.Status != jobs.WorkerActive {
 			return nil, nil
 		}
-		if r := s.suspect(c.Queues, c.Market); c.Alone && c.N > 0 && r != nil {
+		if r := s.suspect(c.Queues, c.Market, c.MaxRank); c.Alone && c.N > 0 && r != nil {
 			s.start(r, c, now)
 			return []jobs.Job{r.copied()}, nil
 		}
@@ -40,7 +40,7 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 func (s *Store) next(c jobs.Claim) *row {
 	var best *row
 	for at, line := range s.ready {
-		if !slices.Contains(c.Queues, at.queue) {
+		if !slices.Contains(c.Queues, at.queue) || c.MaxRank > 0 && at.rank > c.MaxRank {
 			continue
 		}
 		i := slices.IndexFunc(line, func(r *row) bool { return c.Market.Allowed(r.job.Spec) && r.job.Lost < jobs.Suspect })
@@ -55,9 +55,12 @@ func (s *Store) next(c jobs.Claim) *row {
 }
 
 // suspect is the first that waits to run alone.
-func (s *Store) suspect(queues []string, market jobs.Market) *row {
+func (s *Store) suspect(queues []string, market jobs.Market, maxRank int) *row {
 	var best *row
 	for at, line := range s.ready {
+		if maxRank > 0 && at.rank > maxRank {
+			continue
+		}
 		for _, r := range line {
 			if slices.Contains(queues, at.queue) && r.job.Lost >= jobs.Suspect && market.Allowed(r.job.Spec) &&
 				(best == nil || cmp.Or(cmp.Compare(r.job.Rank, best.job.Rank), r.before(best)) < 0) {
@@ -111,7 +114,7 @@ func (s *Store) Signals(ctx context.Context, workerID string) (jobs.Signals, err
 		if w == nil {
 			return jobs.Signals{}, jobs.ErrNotFound
 		}
-		signals := jobs.Signals{Status: w.row.Status, Suspect: s.suspect(w.row.Queues, w.row.Market) != nil}
+		signals := jobs.Signals{Status: w.row.Status, Suspect: s.suspect(w.row.Queues, w.row.Market, w.maxRank) != nil, MaxRank: w.maxRank}
 		if w.row.Status == jobs.WorkerDraining {
 			signals.DrainIn = max(0, w.row.DrainDeadline.Sub(now))
 		}

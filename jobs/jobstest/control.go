@@ -61,7 +61,10 @@ func (s *Store) Retry(ctx context.Context, id jobs.ID) (jobs.Job, error) {
 // Drain is of jobs.ControlStore.
 func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration) error {
 	return s.steer(ctx, "Drain", workerID, func(w *jobs.WorkerRow, now time.Time) {
-		w.Status, w.DrainDeadline = jobs.WorkerDraining, now.Add(within)
+		if until := now.Add(within); w.Status != jobs.WorkerDraining || until.Before(w.DrainDeadline) {
+			w.DrainDeadline = until
+		}
+		w.Status = jobs.WorkerDraining
 	})
 }
 
@@ -69,6 +72,18 @@ func (s *Store) Drain(ctx context.Context, workerID string, within time.Duration
 func (s *Store) Undrain(ctx context.Context, workerID string) error {
 	return s.steer(ctx, "Undrain", workerID, func(w *jobs.WorkerRow, _ time.Time) {
 		w.Status, w.DrainDeadline = jobs.WorkerActive, time.Time{}
+	})
+}
+
+// Restrict bounds what a worker may claim to ranks up to maxRank; 0 all.
+func (s *Store) Restrict(ctx context.Context, workerID string, maxRank int) error {
+	return do(ctx, s, "Restrict", func(time.Time) error {
+		w := s.workers[workerID]
+		if w == nil {
+			return jobs.ErrNotFound
+		}
+		w.maxRank = maxRank
+		return nil
 	})
 }
 

@@ -15,6 +15,7 @@ const mostTerminated = 200
 type worker struct {
 	row     jobs.WorkerRow
 	metrics []jobs.WorkerMetric // in the order they came
+	maxRank int                 // of what it may claim; 0 all
 }
 
 // silent says that a worker was not heard of for longer than after. One that
@@ -35,7 +36,11 @@ func (s *Store) Register(ctx context.Context, w jobs.WorkerRow) error {
 		w.Status, w.RegisteredAt, w.LastHeartbeat = jobs.WorkerActive, now, now
 		w.CurrentJobs, w.Stale, w.Latest = 0, false, nil
 		w.LastJobCompletedAt, w.DrainDeadline, w.TerminatedAt = time.Time{}, time.Time{}, time.Time{}
-		s.workers[w.ID] = &worker{row: w}
+		maxRank := 0
+		if before := s.workers[w.ID]; before != nil {
+			maxRank = before.maxRank
+		}
+		s.workers[w.ID] = &worker{row: w, maxRank: maxRank}
 		return nil
 	})
 }

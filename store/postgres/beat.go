@@ -37,7 +37,7 @@ func (s *Store) Beat(ctx context.Context, workerID string, lease time.Duration, 
 func (s *Store) Signals(ctx context.Context, workerID string) (jobs.Signals, error) {
 	read := func(row pgx.CollectableRow) (jobs.Signals, error) {
 		var told jobs.Signals
-		err := row.Scan(&told.Status, &told.DrainIn, &told.Cancel, &told.Suspect)
+		err := row.Scan(&told.Status, &told.DrainIn, &told.Cancel, &told.Suspect, &told.MaxRank)
 		return told, err
 	}
 	return one(ctx, s, "read signals of worker", read, signalsSQL, pgx.NamedArgs{"worker": workerID})

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the statements
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,8 +28,16 @@ type head struct {
 	id    int64
 }
 
-// last is behind every job.
-func last() head { return head{rank: math.MaxInt16, tag: math.Inf(1), id: math.MaxInt64} }
+// last is behind every job that may be taken.
+func last(c jobs.Claim) head { return head{rank: highest(c), tag: math.Inf(1), id: math.MaxInt64} }
+
+// highest is the highest rank that may be taken.
+func highest(c jobs.Claim) int16 {
+	if c.MaxRank > 0 {
+		return int16(min(c.MaxRank, jobs.LowestPriority))
+	}
+	return jobs.LowestPriority
+}
 
 // Claim implements jobs.ClaimStore. It looks at the head of every queue and
 // takes, from the queue whose head is the lowest, what lies before the head of
@@ -67,6 +76,7 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 func (s *Store) claimSuspect(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 	rows, err := s.pool.Query(ctx, s.sql(takeSuspectSQL), pgx.NamedArgs{
 		"queues": c.Queues, "worker": c.WorkerID, "lease": c.Lease.Microseconds(), "spot": c.Market == jobs.Spot,
+		"max_rank": highest(c),
 	})
 	if err != nil {
 		return nil, err
@@ -92,7 +102,7 @@ func newClaiming(s *Store, c jobs.Claim) *claiming {
 func (p *claiming) take(ctx context.Context, tx pgx.Tx, heads []head) ([]jobs.Job, error) {
 	var taken []jobs.Job
 	for len(heads) > 0 {
-		queue, upTo := heads[0].queue, last()
+		queue, upTo := heads[0].queue, last(p.claim)
 		if len(heads) > 1 {
 			upTo = heads[1]
 		}
@@ -134,7 +144,7 @@ type asker interface {
 }
 
 // heads lists the queues that have something for this worker, in the order in
-// which it would be taken.
+// which it would be taken. A queue whose head is of too high a rank has nothing.
 func (p *claiming) heads(ctx context.Context, db asker) ([]head, error) {
 	var queues []string
 	var ranks []int16
@@ -151,9 +161,10 @@ func (p *claiming) heads(ctx context.Context, db asker) ([]head, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (head, error) {
+	heads, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (head, error) {
 		var h head
 		err := row.Scan(&h.queue, &h.rank, &h.tag, &h.id)
 		return h, err
 	})
+	return slices.DeleteFunc(heads, func(h head) bool { return h.rank > highest(p.claim) }), err
 }

@@ -33,27 +33,29 @@ func (f *Fleet) Demand(ctx context.Context, queues []string) (time.Time, []fleet
 		arrived[name] = n
 		return struct{}{}, err
 	}
-	if _, err := list(ctx, f.store, verb, count, arrivalsSQL, pgx.NamedArgs{"window": arrivalWindow.Microseconds()}); err != nil {
-		return time.Time{}, nil, err
+	at, err := one(ctx, f.store, verb, pgx.RowTo[time.Time], "SELECT {now}")
+	if err != nil {
+		return at, nil, err
 	}
-	var at time.Time
-	read := func(row pgx.CollectableRow) (fleet.QueueState, error) { return scanDemand(row, &at) }
-	states, err := list(ctx, f.store, verb, read, demandSQL, pgx.NamedArgs{"queues": queues})
+	at = at.UTC()
+	if _, err = list(ctx, f.store, verb, count, arrivalsSQL, pgx.NamedArgs{"window": arrivalWindow.Microseconds()}); err != nil {
+		return at, nil, err
+	}
+	states, err := list(ctx, f.store, verb, scanDemand, demandSQL, pgx.NamedArgs{"queues": queues})
 	for i := range states {
 		states[i].Arrivals = float64(arrived[states[i].Name]) / arrivalWindow.Seconds()
 	}
 	return at, states, err
 }
 
-func scanDemand(row pgx.CollectableRow, at *time.Time) (fleet.QueueState, error) {
+func scanDemand(row pgx.CollectableRow) (fleet.QueueState, error) {
 	q := fleet.QueueState{Source: "database"}
 	var priorities, long []int
 	var depths, longDepths []int64
 	var oldest []time.Duration
 	var resumes []bool
-	err := row.Scan(&q.Name, at, &priorities, &depths, &oldest, &long, &resumes, &longDepths,
+	err := row.Scan(&q.Name, &priorities, &depths, &oldest, &long, &resumes, &longDepths,
 		&q.Running, &q.Service, &q.Failed, &q.Finished)
-	*at = at.UTC()
 	for i, priority := range priorities {
 		q.Add(priority, depths[i], oldest[i])
 	}

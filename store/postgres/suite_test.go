@@ -30,6 +30,7 @@ func (c *cluster) backend(t *testing.T) *storetest.Backend {
 	f := newFixture(t, c)
 	return &storetest.Backend{
 		Store:   f.Store,
+		Fleet:   f.Store.Fleet(),
 		Shift:   f.shift,
 		Reopen:  func(t testing.TB) jobs.Store { return f.open(t) },
 		Crash:   c.Restart,

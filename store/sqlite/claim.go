@@ -18,6 +18,10 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 	if err != nil || len(c.Queues) == 0 || c.N <= 0 {
 		return nil, err
 	}
+	rank := jobs.LowestPriority
+	if c.MaxRank > 0 {
+		rank = c.MaxRank
+	}
 	head := "claim_head"
 	if c.Market == jobs.Spot {
 		head = "claim_head_spot"
@@ -28,14 +32,14 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 			return nil, err
 		}
 		if c.Alone {
-			suspect, err := t.claimFirst(ctx, "claim_suspect", []any{string(queues), string(c.Market)}, c)
+			suspect, err := t.claimFirst(ctx, "claim_suspect", []any{string(queues), rank, string(c.Market)}, c)
 			if err != nil || len(suspect) > 0 {
 				return suspect, err // it has to run alone
 			}
 		}
 		var claimed []jobs.Job
 		for len(claimed) < c.N {
-			next, err := t.claimFirst(ctx, head, []any{string(queues)}, c)
+			next, err := t.claimFirst(ctx, head, []any{string(queues), rank}, c)
 			if err != nil || len(next) == 0 {
 				return claimed, err
 			}
@@ -119,14 +123,15 @@ func (s *Store) Signals(ctx context.Context, workerID string) (jobs.Signals, err
 			status  jobs.WorkerStatus
 			drain   moment
 			suspect bool
+			rank    int
 		}
 		worker, err := single(ctx, r, "signals", jobs.ErrNotFound, []any{workerID}, func(sc scanner) (w row, err error) {
-			return w, sc.Scan(&w.status, &w.drain, &w.suspect)
+			return w, sc.Scan(&w.status, &w.drain, &w.rank, &w.suspect)
 		})
 		if err != nil {
 			return jobs.Signals{}, err
 		}
-		signals := jobs.Signals{Status: worker.status, Suspect: worker.suspect}
+		signals := jobs.Signals{Status: worker.status, Suspect: worker.suspect, MaxRank: worker.rank}
 		if !worker.drain.IsZero() {
 			now, err := clock(ctx, r, s.offset)
 			if err != nil {

@@ -20,8 +20,10 @@ func backend(t *testing.T) *storetest.Backend {
 	path := file(t)
 	var moved atomic.Int64
 	clock := sqlite.WithClockOffset(func() time.Duration { return time.Duration(moved.Load()) })
+	s := open(t, path, clock)
 	return &storetest.Backend{
-		Store:   open(t, path, clock),
+		Store:   s,
+		Fleet:   s.Fleet(),
 		Shift:   func(d time.Duration) { moved.Add(int64(d)) },
 		Reopen:  func(t testing.TB) jobs.Store { return open(t, path, clock) },
 		Process: func(testing.TB) (io.Reader, func()) { return victim(t, path) },

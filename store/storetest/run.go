@@ -5,12 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/jobs"
 )
 
 // Backend is a store on an empty database, and what a rule may do to it.
 type Backend struct {
 	Store jobs.Store
+	// Fleet is the scheduler's side of the same database; nil where there is none.
+	Fleet fleet.Store
+	// Restrict bounds the ranks that a worker is told of, where Fleet is nil.
+	Restrict func(t testing.TB, workerID string, maxRank int)
 	// Bell is nil where there is none; then LLEN is nil as well. LLEN is the
 	// depth of a queue as others read it.
 	Bell jobs.Doorbell
@@ -47,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) *Backend) {
 			}
 		})
 	}
+	t.Run("fleet", func(t *testing.T) { runFleet(t, open) })
 	t.Run("what only some back ends have", func(t *testing.T) {
 		for _, r := range extras() {
 			b := open(t)

@@ -1,7 +1,7 @@
 -- Each of the queues: ready jobs by priority with the oldest, long ones by
 -- priority and whether they resume, running ones, and of the latest 100 attempts
 -- that came to an end of their own the mean time, the failures, and all.
-SELECT q.name, {now}, r.priorities, r.depths, r.oldest, l.priorities, l.resumes, l.depths,
+SELECT q.name, r.priorities, r.depths, r.oldest, l.priorities, l.resumes, l.depths,
     (SELECT count(*) FROM processing_jobs j WHERE j.state = 'running' AND j.queue = q.name),
     a.mean, a.failed, a.finished
 FROM unnest(@queues::text[]) WITH ORDINALITY AS q (name, place)

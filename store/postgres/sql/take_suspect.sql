@@ -3,6 +3,7 @@
 WITH chosen AS MATERIALIZED (
     SELECT j.id FROM processing_jobs j
     WHERE j.ready AND j.lost >= 2 AND j.queue = ANY (@queues::text[])
+        AND j.rank <= @max_rank::smallint
         AND (NOT @spot::bool OR j.priority > 3 AND (j.estimated_seconds <= 1800 OR j.checkpointable))
         AND EXISTS (SELECT 1 FROM workers w WHERE w.id = @worker AND w.status = 'active')
     ORDER BY j.rank, j.fair_tag, j.id

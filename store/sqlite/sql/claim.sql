@@ -1,12 +1,13 @@
 -- name: worker_active
 SELECT EXISTS (SELECT 1 FROM workers WHERE id = ?1 AND status = 'active')
 
--- The lowest of the heads of all queues, each found by one look into jobs_ready.
+-- The lowest of the heads of all queues, each found by one look into jobs_ready;
+-- ?2 is the highest rank.
 -- name: claim_head
 SELECT j.id
 FROM json_each(?1) q CROSS JOIN processing_jobs j ON j.id = (
   SELECT h.id FROM processing_jobs h INDEXED BY jobs_ready
-  WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2
+  WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2 AND h.rank <= ?2
   ORDER BY h.rank, h.fair_tag, h.id LIMIT 1)
 ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 
@@ -17,17 +18,17 @@ ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 SELECT j.id
 FROM json_each(?1) q CROSS JOIN processing_jobs j ON j.id = (
   SELECT h.id FROM processing_jobs h INDEXED BY jobs_ready
-  WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2 AND h.rank >= 4
+  WHERE h.queue = q.value AND h.ready = 1 AND h.lost_leases < 2 AND h.rank >= 4 AND h.rank <= ?2
     AND h.priority > 3 AND (h.estimated_seconds <= 1800 OR h.checkpointable = 1)
   ORDER BY h.rank, h.fair_tag, h.id LIMIT 1)
 ORDER BY j.rank, j.fair_tag, j.id LIMIT 1
 
--- What is given to a worker that holds nothing else: jobs.Suspect. ?2 is the
+-- What is given to a worker that holds nothing else: jobs.Suspect. ?3 is the
 -- worker's market.
 -- name: claim_suspect
 SELECT id FROM processing_jobs INDEXED BY jobs_suspect
-WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(?1))
-  AND (?2 <> 'spot' OR priority > 3 AND (estimated_seconds <= 1800 OR checkpointable = 1))
+WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(?1)) AND rank <= ?2
+  AND (?3 <> 'spot' OR priority > 3 AND (estimated_seconds <= 1800 OR checkpointable = 1))
 ORDER BY rank, fair_tag, id LIMIT 1
 
 -- name: claim
@@ -56,9 +57,9 @@ RETURNING processing_jobs.id
 UPDATE workers SET last_heartbeat = ?2, current_jobs = ?3 WHERE id = ?1
 
 -- name: signals
-SELECT status, drain_deadline, EXISTS (
+SELECT status, drain_deadline, max_rank, EXISTS (
     SELECT 1 FROM processing_jobs INDEXED BY jobs_suspect
-    WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(w.queues))
+    WHERE ready = 1 AND lost_leases >= 2 AND queue IN (SELECT value FROM json_each(w.queues)) AND (w.max_rank = 0 OR rank <= w.max_rank)
       AND (w.market <> 'spot' OR priority > 3 AND (estimated_seconds <= 1800 OR checkpointable = 1)))
 FROM workers w WHERE id = ?1
 

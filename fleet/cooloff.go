@@ -21,9 +21,12 @@ const Unregistered Outcome = "unregistered"
 const RuleRegistration = "registration_timeout_seconds"
 
 // rememberCoolOffs keeps places from being tried that had no machine to give, or
-// gave one that never came to life. A success ends the count.
+// gave one that never came to life. A success ends the count: a machine, or a
+// worker where that was what failed.
 func (m *Memory) rememberCoolOffs(now time.Time, snap Snapshot, done []Decision) {
-	m.CoolOffs = slices.DeleteFunc(m.CoolOffs, func(c CoolOff) bool { return now.Sub(c.Until) > coolLongest })
+	m.CoolOffs = slices.DeleteFunc(m.CoolOffs, func(c CoolOff) bool {
+		return now.Sub(c.Until) > coolLongest || c.Outcome == Unregistered && snap.registered(c)
+	})
 	for _, d := range done {
 		for _, a := range d.Attempts {
 			m.attempted(now, a)
@@ -44,7 +47,9 @@ func (m *Memory) attempted(now time.Time, a Attempt) {
 	case Permanent:
 		m.cool(now, all, Permanent, coolLongest, a.After)
 	case OutcomeDone:
-		m.CoolOffs = slices.DeleteFunc(m.CoolOffs, func(c CoolOff) bool { return c.Place == a.Place || c.Place == all })
+		m.CoolOffs = slices.DeleteFunc(m.CoolOffs, func(c CoolOff) bool {
+			return c.Outcome != Unregistered && (c.Place == a.Place || c.Place == all)
+		})
 	}
 }
 
@@ -72,4 +77,9 @@ func (m *Memory) unregistered(now time.Time, snap Snapshot, d Decision) {
 			m.cool(now, w.Place, Unregistered, coolShortest, 0)
 		}
 	}
+}
+
+// registered says that a worker has come from the place since it was tried again.
+func (s Snapshot) registered(c CoolOff) bool {
+	return slices.ContainsFunc(s.Workers, func(w Worker) bool { return w.Place == c.Place && w.RegisteredAt.After(c.Until) })
 }

@@ -98,3 +98,26 @@ func TestAMachineThatWasGoneBeforeItsWorkerCameCoolsItsPlaceOff(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlaceWhoseWorkersDoNotComeIsTriedAgainUntilOneDoes(t *testing.T) {
+	w := machine("a", 20)
+	w.Status, w.RegisteredAt = Provisioning, time.Time{}
+	gone := Decision{Kind: KindForget, Rule: ruleGone, WorkerID: "a", Outcome: OutcomeDone}
+	again := Decision{Kind: KindLaunch, Outcome: OutcomeDone, Attempts: []Attempt{{Place: w.Place, Outcome: OutcomeDone}}}
+	var m Memory
+	m.rememberCoolOffs(noon(), seen(w), []Decision{gone, again})
+	m.rememberCoolOffs(noon(), seen(w), []Decision{gone, again})
+	if d := cmp.Diff([]CoolOff{{w.Place, noon().Add(6 * time.Minute), Unregistered, 2}}, m.CoolOffs); d != "" {
+		t.Errorf("after launches that came to nothing (-want +got):\n%s", d)
+	}
+	w.Status, w.RegisteredAt = Active, noon().Add(6*time.Minute)
+	m.rememberCoolOffs(noon().Add(7*time.Minute), seen(w), nil)
+	if len(m.CoolOffs) != 1 {
+		t.Errorf("a worker that came before it was tried again left %+v", m.CoolOffs)
+	}
+	w.RegisteredAt = noon().Add(7 * time.Minute)
+	m.rememberCoolOffs(noon().Add(7*time.Minute), seen(w), nil)
+	if len(m.CoolOffs) != 0 {
+		t.Errorf("a worker that came left %+v", m.CoolOffs)
+	}
+}

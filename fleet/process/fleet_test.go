@@ -150,6 +150,11 @@ func TestAWorkerThatCrashesAsItStartsIsNotStartedEveryMinute(t *testing.T) {
 	l.works = false
 	for range 30 {
 		l.tick()
+		for end := time.Now().Add(20 * time.Second); l.alive(fleet.VPS) > 0; {
+			if time.Now().After(end) {
+				t.Fatal("it does not crash")
+			}
+		}
 	}
 	launched := 0
 	for _, d := range l.store.AllDecisions() {

@@ -21,8 +21,10 @@ type budget struct {
 	// runRate is what all machines cost an hour, add what they can add to the
 	// last hour before the next tick, and rest what they can add to the day until
 	// they are ended.
-	runRate, add, rest Money
-	machines           map[string]int // per provider, for max_instances
+	// owed is what they cost up to now, or are charged in any case, that is not in
+	// the ledger.
+	runRate, add, rest, owed Money
+	machines                 map[string]int // per provider, for max_instances
 }
 
 func newBudget(now time.Time, cfg Config, snap Snapshot) *budget {
@@ -48,6 +50,7 @@ func (b *budget) count(provider string, rate Money, from, booked time.Time, gran
 		since = earlier(booked, b.now)
 	}
 	paidUntil := from.Add(granularity) // no earlier end costs less
+	b.owed += rate.For(later(b.now, paidUntil).Sub(since))
 	b.add += rate.For(later(b.now.Add(b.cfg.EvaluationInterval), paidUntil).Sub(since))
 	b.rest += rate.For(later(b.now.Add(b.ending()), paidUntil).Sub(since))
 }
@@ -58,6 +61,19 @@ func (b *budget) ending() time.Duration {
 	interval := max(b.cfg.EvaluationInterval, time.Second)
 	drain := (capDrain + interval - 1) / interval * interval
 	return interval + drain + endAllowance
+}
+
+// remaining is how long all machines could go on until the daily limit is
+// reached; a day when nothing costs anything.
+func (b *budget) remaining() time.Duration {
+	left := b.cfg.Limits.Daily - b.snap.Spend.Day - b.owed
+	if left <= 0 {
+		return 0
+	}
+	if hours := float64(left) / float64(max(b.runRate, 1)); hours < 24 {
+		return time.Duration(hours * float64(time.Hour)).Truncate(time.Second)
+	}
+	return 24 * time.Hour
 }
 
 // refusal is a limit that is in the way: the rule's name for decisions, and what

@@ -1,6 +1,10 @@
 package fleet
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // ruleDaily is the rule of all that the daily limit leads to.
 const ruleDaily = "max_daily_spend"
@@ -25,27 +29,70 @@ func (d *deciding) capSpending() {
 		}
 	}
 	for _, m := range d.snap.strays() {
+		if d.away(sourceDatabase) && d.capWaits() {
+			continue
+		}
 		d.capMachine(Worker{ID: m.WorkerID, Place: m.Place}, m)
 	}
 }
 
-// capWorker gives a worker two minutes to finish. One that has not registered
-// has nothing to finish, and while there is no database nobody can be asked to.
+// capTime is how long workers may go on with their jobs: two minutes, or less
+// when a fault has used up the time that the limit allows for. Deadlines are seen
+// at ticks. Where the limit was lowered under what is spent, haste saves nothing.
+func (d *deciding) capTime() time.Duration {
+	if d.snap.Spend.Day >= d.cfg.Limits.Daily {
+		return capDrain
+	}
+	left := d.budget.remaining() - endAllowance
+	return min(max(left.Truncate(max(d.cfg.EvaluationInterval, time.Second)), 0), capDrain)
+}
+
+// capWaits is true while the database is away, so that no worker can be asked to
+// finish, and may be back in the next tick before the limit is reached.
+func (d *deciding) capWaits() bool {
+	return d.budget.remaining() >= d.cfg.EvaluationInterval+endAllowance
+}
+
+// capWorker gives a worker time to finish. One that has not registered has
+// nothing to finish, and without a database nobody can be asked to.
 func (d *deciding) capWorker(w Worker) {
 	m, known := d.snap.machineOf(w)
+	within := d.capTime()
 	switch {
-	case known && (d.away("database") || w.Status == Provisioning && w.RegisteredAt.IsZero()):
-		d.capMachine(w, m)
-	case w.Status == Provisioning && !known:
-		return // there may be no machine: repair finds that out, and it counts until then
-	case !w.TerminateAt.IsZero(), w.Status == Draining && !w.DrainDeadline.After(d.now.Add(capDrain)):
+	case d.away(sourceDatabase):
+		if known && !d.capWaits() {
+			d.capMachine(w, m)
+		}
+	case w.Status == Provisioning && w.RegisteredAt.IsZero():
+		if known { // or there may be no machine: repair finds that out, and it counts until then
+			d.capMachine(w, m)
+		}
+	case w.Status == Draining && d.away(sourceProvider+w.Provider):
+		d.capUnlisted(w, m, within)
+	case !w.TerminateAt.IsZero(), w.Status == Draining && !w.DrainDeadline.After(d.now.Add(within)):
 		return // on its way
 	default:
-		d.leaving[w.ID] = true
-		d.add(Decision{Kind: KindDrain, Rule: ruleDaily, WorkerID: w.ID, Provider: w.Provider, MachineID: w.InstanceID,
-			Queue: w.paidFor(), Within: capDrain, Limit: d.dailyLimit(), Inputs: d.spending(),
-			Sentence: "Draining worker " + w.ID + " within 2 minutes: the daily limit is reached"})
+		d.capDrain(w, within)
 	}
+}
+
+// capUnlisted goes on with a draining worker whose provider cannot list its
+// machines: others are left alone then, but money is not.
+func (d *deciding) capUnlisted(w Worker, m Machine, within time.Duration) {
+	over := w.Claimed == 0 || !w.LeftAt.IsZero() || !w.DrainDeadline.IsZero() && !w.DrainDeadline.After(d.now)
+	switch {
+	case m.ID != "" && (over || !w.TerminateAt.IsZero()):
+		d.capMachine(w, m)
+	case w.DrainDeadline.After(d.now.Add(within)):
+		d.capDrain(w, within)
+	}
+}
+
+func (d *deciding) capDrain(w Worker, within time.Duration) {
+	d.leaving[w.ID] = true
+	d.add(Decision{Kind: KindDrain, Rule: ruleDaily, WorkerID: w.ID, Provider: w.Provider, MachineID: w.InstanceID,
+		Queue: w.paidFor(), Within: within, Limit: d.dailyLimit(), Inputs: d.spending(),
+		Sentence: fmt.Sprintf("Draining worker %s within %s seconds: the daily limit is reached", w.ID, seconds(within))})
 }
 
 func (d *deciding) capMachine(w Worker, m Machine) {

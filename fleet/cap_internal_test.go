@@ -44,13 +44,31 @@ func TestTheDailyLimitEndsWhatIsThere(t *testing.T) {
 			latched(s)
 			s.Inventories = inventory(Machine{ID: "i-a", State: MachineRunning}, Machine{ID: "i-x", State: MachineRunning})
 		}, []string{"drain a 2m0s", "terminate  i-x"}},
+		{"a fault has used up time: what is left of it is less", func(s *Snapshot) { s.Spend.Day = Cents(4997) }, []string{"revert_mode", "drain a 1m0s"}},
+		{"and then none is left", func(s *Snapshot) { s.Spend.Day = Cents(4998) }, []string{"revert_mode", "drain a 0s"}},
+		{"one that has drained is ended although its provider cannot be listed", func(s *Snapshot) {
+			with(func(w *Worker) { w.Status, w.DrainDeadline = Draining, noon().Add(time.Minute) })(s)
+			s.Faults = []Fault{{Source: "provider:aws"}}
+		}, []string{"revert_mode", "terminate a i-a"}},
+		{"and asked again to end", func(s *Snapshot) {
+			with(func(w *Worker) { w.Status, w.TerminateAt, w.Claimed = Draining, noon(), 1 })(s)
+			s.Faults = []Fault{{Source: "provider:aws"}}
+		}, []string{"revert_mode", "terminate a i-a"}},
+		{"but not while it has jobs and time", func(s *Snapshot) {
+			with(func(w *Worker) { w.Status, w.DrainDeadline, w.Claimed = Draining, noon().Add(time.Minute), 1 })(s)
+			s.Faults = []Fault{{Source: "provider:aws"}}
+		}, []string{"revert_mode"}},
+		{"without a database there is time for it to come back", func(s *Snapshot) {
+			s.Spend.Day = Cents(4996)
+			s.Faults = []Fault{{Source: "database"}}
+		}, []string{"revert_mode"}},
 		{"without a database machines are ended at once, by the provider's list", func(s *Snapshot) {
-			spent(s)
+			s.Spend.Day = Cents(4998)
 			s.Faults = []Fault{{Source: "database"}}
 			s.Inventories = inventory(Machine{ID: "i-a", WorkerID: "a", State: MachineRunning}, Machine{ID: "i-x", WorkerID: "x", State: MachineRunning})
 		}, []string{"revert_mode", "terminate a i-a", "terminate x i-x"}},
 		{"without a database and a list, by the row that is remembered", func(s *Snapshot) {
-			spent(s)
+			s.Spend.Day = Cents(4998)
 			s.Faults = []Fault{{Source: "database"}, {Source: "provider:aws"}}
 		}, []string{"revert_mode", "terminate a i-a"}},
 	}

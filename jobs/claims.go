@@ -29,7 +29,7 @@ type claimer struct {
 
 // turn claims once, and answers how long to wait before the next turn.
 func (c *claimer) turn(ctx context.Context) time.Duration {
-	n := c.room()
+	queues, n := c.opened()
 	if n == 0 || !c.mayClaim() {
 		c.putBack(ctx)
 		return lookAgain
@@ -39,7 +39,7 @@ func (c *claimer) turn(ctx context.Context) time.Duration {
 	var found []Job
 	err := c.ask(ctx, func(ctx context.Context) (err error) {
 		found, err = c.store.Claim(ctx, Claim{
-			WorkerID: c.cfg.Row.ID, Queues: c.cfg.Row.Queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market, Alone: c.alone(), MaxRank: c.rank(),
+			WorkerID: c.cfg.Row.ID, Queues: queues, N: n, Lease: c.cfg.Lease, Market: c.cfg.Row.Market, Alone: c.alone(), MaxRank: c.rank(),
 		})
 		return err
 	})
@@ -47,7 +47,7 @@ func (c *claimer) turn(ctx context.Context) time.Duration {
 	case err != nil:
 		return c.failed(ctx, err)
 	case len(found) == 0:
-		return c.nothing(ctx)
+		return c.nothing(ctx, queues)
 	}
 	c.took(ctx, found)
 	c.deliver(ctx, found, sent)
@@ -94,25 +94,25 @@ func (c *claimer) failed(ctx context.Context, err error) time.Duration {
 // same, because only then do tokens taken and jobs claimed add up: whose claim
 // was faster takes it, or it stands for a job that others may take. The bell
 // sees to it that it is not taken in circles.
-func (c *claimer) nothing(ctx context.Context) time.Duration {
+func (c *claimer) nothing(ctx context.Context, queues []string) time.Duration {
 	c.answered()
 	c.putBack(ctx)
 	c.claimed() // nothing is on its way while it waits
-	c.token = c.wait(ctx)
+	c.token = c.wait(ctx, queues)
 	return 0
 }
 
 // wait listens for the bell until a drain begins.
-func (w *Worker) wait(ctx context.Context) string {
+func (w *Worker) wait(ctx context.Context, queues []string) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w.mu.Lock()
-	if w.drainage.on() {
+	if w.drainage.on() || w.narrowed && w.freed {
 		cancel()
 	}
 	w.hush = cancel
 	w.mu.Unlock()
-	return w.bell.Wait(ctx, w.cfg.Row.Queues, w.cfg.Poll)
+	return w.bell.Wait(ctx, queues, w.cfg.Poll)
 }
 
 // answered: the store is there.

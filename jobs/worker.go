@@ -41,6 +41,8 @@ type Worker struct {
 	drainage drainage
 	seclude  seclusion
 	maxRank  int                // of what may be claimed; 0 all
+	narrowed bool               // claims leave queues out until a slot is free,
+	freed    bool               // and one became free since that was found
 	claiming bool               // a claim is on its way
 	hush     context.CancelFunc // ends the wait for the bell; nil: nobody waits
 	tally    tally
@@ -157,7 +159,15 @@ func (w *Worker) drop(d *delivery) {
 	d.lease.end()
 	w.mu.Lock()
 	delete(w.held, d)
+	w.freed = true
+	hush := w.hush
+	if !w.narrowed {
+		hush = nil
+	}
 	w.mu.Unlock()
+	if hush != nil {
+		hush() // it waits for some of its queues only
+	}
 	w.poke()
 }
 

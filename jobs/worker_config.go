@@ -21,6 +21,10 @@ type WorkerConfig struct {
 	// Slots is how many jobs are held at once, those that only wait for others
 	// included. Default twice the gate's slots, or the CPU quota, but 2 at least.
 	Slots int
+	// Reserve keeps slots for queues: so many jobs of a queue find room whatever
+	// else is held. Jobs of others share the rest, which has one slot at least
+	// unless every queue has its own. Default none.
+	Reserve map[string]int
 	// Lease is for how long a job is granted. It is renewed each quarter of
 	// that; at least 1 s. Default 60 s.
 	Lease time.Duration
@@ -62,6 +66,9 @@ func (c *WorkerConfig) Validate() error {
 		fault(handler == nil, "Handlers has none for %.60q", name)
 	}
 	fault(c.Slots < 0, "Slots is %d; it must be at least 1, or 0 for the default", c.Slots)
+	if err := reserve(c.Reserve).validate(c.Row.Queues, c.Slots); err != nil {
+		errs = append(errs, err)
+	}
 	fault(c.Lease != 0 && c.Lease < time.Second, "Lease is %s; it must be at least 1s, or 0 for the default", c.Lease)
 	for _, d := range []struct {
 		name  string
@@ -85,6 +92,9 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 	}
 	if c.Machine == nil {
 		c.Machine = func() WorkerMetric { return WorkerMetric{} }
+	}
+	if err := reserve(c.Reserve).validate(c.Row.Queues, c.Slots); err != nil {
+		return c, err // the default of Slots is known only now
 	}
 	return c, c.Row.complete(c.Slots)
 }

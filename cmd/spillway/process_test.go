@@ -123,6 +123,15 @@ func (l *lines) String() string {
 // listens.
 func start(t testing.TB, environ []string, args ...string) *server {
 	t.Helper()
+	s := launch(t, environ, args...)
+	s.url = field(t, s.wait(t, `"msg":"listening"`), "url")
+	s.url = strings.TrimSuffix(s.url, "/")
+	return s
+}
+
+// launch runs the program until the end of the test.
+func launch(t testing.TB, environ []string, args ...string) *server {
+	t.Helper()
 	s := &server{command: exec.Command(binary, args...), ended: make(chan struct{}), log: &lines{}}
 	s.command.Dir = t.TempDir()
 	s.command.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...)
@@ -158,8 +167,6 @@ func start(t testing.TB, environ []string, args ...string) *server {
 			t.Logf("stdout:\n%s\nstderr:\n%s", s.log, stderr.String())
 		}
 	})
-	s.url = field(t, s.wait(t, `"msg":"listening"`), "url")
-	s.url = strings.TrimSuffix(s.url, "/")
 	return s
 }
 

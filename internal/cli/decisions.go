@@ -98,7 +98,7 @@ func showLaunch(row func(name, text string), l *fleet.Launch) {
 		if i == 0 {
 			row("machine", candidateText(c))
 		} else {
-			others = append(others, c.Place.String())
+			others = append(others, c.String())
 		}
 	}
 	row("else", strings.Join(others, "; "))

@@ -127,7 +127,7 @@ func showFleetWorkers(w io.Writer, workers []app.WorkerStatus) error {
 	_, _ = fmt.Fprint(table, "worker\tstatus\tjobs\tqueues\tmachine\tan hour\tsince\n")
 	for _, row := range workers {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%d of %d\t%s\t%s\t%s\t%s\n", shown(row.ID), statusText(row), row.Claimed, row.Slots,
-			shown(strings.Join(row.Queues, ",")), shown(row.Place.String()), row.Rate, orDash(timeText(row.Since)))
+			shown(strings.Join(row.Queues, ",")), shown(row.String()), row.Rate, orDash(timeText(row.Since)))
 	}
 	return table.Flush()
 }

@@ -62,7 +62,7 @@ func (a *acting) launch(ctx context.Context, d *Decision) error {
 	provisioned := false
 	for i, c := range d.Launch.Candidates {
 		if reason := a.rebook(d, c); reason != "" {
-			d.Rejected = append(d.Rejected, Rejected{What: c.Place.String(), Reason: reason})
+			d.Rejected = append(d.Rejected, Rejected{What: c.String(), Reason: reason})
 			continue
 		}
 		if err := a.prepare(ctx, d, c, provisioned); err != nil {

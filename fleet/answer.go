@@ -109,7 +109,7 @@ func (d *deciding) answerWith(r Request, id string, v view, candidates []Candida
 	d.add(Decision{
 		ID: id, Kind: KindLaunch, Origin: OriginManual, Request: r.ID, Queue: r.Queue, Provider: c.Provider, Rule: ruleManual,
 		Sentence: fmt.Sprintf("Scaling up %s: depth=%d, oldest=%ds", r.Queue, v.Depth, v.Oldest/time.Second),
-		Inputs:   []Fact{{"asked", number(max(1, r.Count))}, {"price_cents", c.Price.Number()}, {"offer", c.Place.String()}},
+		Inputs:   []Fact{{"asked", number(max(1, r.Count))}, {"price_cents", c.Price.Number()}, {"offer", c.String()}},
 		Wanted:   v.have + 1, Allowed: v.have + 1, Rejected: rejected, Launch: &l,
 	})
 }

@@ -53,7 +53,7 @@ func TestOneSchedulerOfManyActsAndAnotherTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, nil)
 		ticks, stop := l.rivals(3)
-		time.Sleep(10*time.Minute + time.Second)
+		pass(10*time.Minute + time.Second)
 		acting := func() []*counted {
 			return slices.DeleteFunc(slices.Clone(ticks), func(c *counted) bool { return c.n.Load() == 0 })
 		}
@@ -62,7 +62,7 @@ func TestOneSchedulerOfManyActsAndAnotherTakesOver(t *testing.T) {
 		}
 		for range 20 { // the one that lost it may win it back
 			l.store.Depose("scheduler")
-			time.Sleep(20 * time.Second)
+			pass(20 * time.Second)
 		}
 		if len(acting()) < 2 {
 			t.Errorf("nobody took over")
@@ -104,12 +104,12 @@ func TestALeaderThatLosesTheDatabaseGuardsTheMoneyAndStartsNothing(t *testing.T)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		c := l.world.Clouds["aws"]
 		launches := calls(c, "Launch")
 		l.enqueue(50, time.Hour)
 		l.store.SetHooks(fleettest.Hooks{Before: away}) // elections fail as well
-		time.Sleep(3 * time.Hour)
+		pass(3 * time.Hour)
 		if calls(c, "Terminate") == 0 || l.live() != 1 { // the world stands still, so it goes on stopping
 			t.Error("the machine was not ended at the daily limit")
 		}
@@ -117,7 +117,7 @@ func TestALeaderThatLosesTheDatabaseGuardsTheMoneyAndStartsNothing(t *testing.T)
 			t.Errorf("%d machines were launched", n)
 		}
 		l.store.SetHooks(fleettest.Hooks{})
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		if state, err := l.store.State(t.Context()); err != nil || state.Latch == nil {
 			t.Errorf("the latch in the store is %v, %v", state.Latch, err)
 		}
@@ -271,7 +271,7 @@ func TestAskWaitsForTheLeadersAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, nil)
 		_, stop := l.rivals(1)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		got, err := l.Ask(t.Context(), l.store, fleet.Request{ID: "r1", Do: fleet.KindLaunch, Queue: "media"})
 		if err != nil || len(got) != 1 || got[0].Failed {
 			t.Errorf("it answers %+v, %v", got, err)

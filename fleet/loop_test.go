@@ -226,3 +226,6 @@ func failing(method string, o fleet.Outcome) func(fleettest.Call) fleettest.Faul
 		return fleettest.Fail(o)
 	}
 }
+
+// pass lets time pass where it is not real.
+func pass(d time.Duration) { <-time.After(d) }

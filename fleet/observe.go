@@ -230,7 +230,7 @@ func (s *Scheduler) askProviders(ctx context.Context, cfg Config, snap *Snapshot
 	}
 	asking.Wait()
 	slices.SortFunc(snap.Faults, func(a, b Fault) int { return cmp.Compare(a.Source, b.Source) })
-	slices.SortFunc(snap.Offers, func(a, b Offer) int { return cmp.Compare(a.Place.String(), b.Place.String()) })
+	slices.SortFunc(snap.Offers, func(a, b Offer) int { return cmp.Compare(a.String(), b.String()) })
 	snap.Memory.Inventoried = s.allListed(cfg, snap, dry)
 }
 

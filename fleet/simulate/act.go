@@ -24,7 +24,7 @@ func (w *world) act(d *fleet.Decision) {
 		}
 	case fleet.KindTerminate:
 		w.terminate(m)
-	case fleet.KindForget:
+	case fleet.KindForget, fleet.KindRequeue:
 		w.forget(m)
 	case fleet.KindRestrict:
 		w.restrict(m, d.MaxRank)

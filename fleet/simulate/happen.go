@@ -33,6 +33,7 @@ func (w *world) happen(e event) {
 	case drainIsOver:
 		if m.row.Status == fleet.Draining && !m.row.DrainDeadline.After(w.time()) {
 			w.giveBack(m)
+			m.row.LeftAt = w.time()
 		}
 	}
 }

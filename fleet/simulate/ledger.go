@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
@@ -9,8 +10,8 @@ import (
 // ledger is spend_entries, as far back as decisions look.
 type ledger struct {
 	zone   *time.Location
-	recent []fleet.SpendEntry // of the last hour
-	day    time.Time          // whose midnight is
+	recent []booking // of the last hour
+	day    time.Time // whose midnight is
 	today  fleet.Money
 	before []Day // that are over
 }
@@ -26,9 +27,10 @@ func midnight(t time.Time, zone *time.Location) time.Time {
 }
 
 func (l *ledger) add(e fleet.SpendEntry) {
-	l.turn(e.Until)
-	l.recent = append(l.recent, e)
-	l.today += share(e, l.day, e.Until)
+	l.turn(e.At)
+	b := booking{e.From.UnixNano(), e.Until.UnixNano(), e.Amount}
+	l.recent = append(l.recent, b)
+	l.today += b.between(l.day.UnixNano(), math.MaxInt64)
 }
 
 // turn begins a new day.
@@ -42,35 +44,34 @@ func (l *ledger) turn(now time.Time) {
 // spend is what decisions are told.
 func (l *ledger) spend(now time.Time) fleet.Spend {
 	l.turn(now)
-	from, kept := now.Add(-time.Hour), l.recent[:0]
+	from, until, kept := now.Add(-time.Hour).UnixNano(), now.UnixNano(), l.recent[:0]
 	s := fleet.Spend{Day: l.today}
-	for _, e := range l.recent {
-		if e.Until.After(from) {
-			kept = append(kept, e)
-			s.Hour += share(e, from, now)
+	for _, b := range l.recent {
+		if b.until > from {
+			kept = append(kept, b)
+			s.Hour += b.between(from, until)
 		}
 	}
 	l.recent = kept
 	return s
 }
 
-// share is the part of an entry between two times.
-func share(e fleet.SpendEntry, from, until time.Time) fleet.Money {
-	whole := e.Until.Sub(e.From)
-	begin, end := e.From, e.Until
-	if begin.Before(from) {
-		begin = from
+// booking is an entry as far as sums need it.
+type booking struct {
+	from, until int64 // nanoseconds since 1970
+	amount      fleet.Money
+}
+
+// between is the part of an entry between two times.
+func (b booking) between(from, until int64) fleet.Money {
+	if b.from >= from && b.until <= until {
+		return b.amount
 	}
-	if end.After(until) {
-		end = until
-	}
-	switch {
-	case !end.After(begin) && whole > 0:
+	begin, end := max(b.from, from), min(b.until, until)
+	if begin >= end {
 		return 0
-	case end.Sub(begin) >= whole:
-		return e.Amount
 	}
-	return fleet.Money(float64(e.Amount) * float64(end.Sub(begin)) / float64(whole))
+	return fleet.Money(float64(b.amount) * float64(end-begin) / float64(b.until-b.from))
 }
 
 // days are all days up to now.

@@ -68,21 +68,34 @@ func (m *machine) serves(queue uint8) bool {
 	return false
 }
 
-// idlers is a list of machines with a free slot, the one that has waited for a
-// job the longest first, as a blocking pop from Redis serves them.
-type idlers struct{ first, last *machine }
+// idlers is a list of machines with a free slot: the one that has waited for a
+// job the longest first, as a blocking pop from Redis serves them, or, packed, the
+// one that was started first.
+type idlers struct {
+	first, last *machine
+	packed      bool
+}
 
 func (l *idlers) push(m *machine) {
 	if m.waiting {
 		return
 	}
-	m.waiting, m.before, m.next = true, l.last, nil
-	if l.last == nil {
-		l.first = m
-	} else {
-		l.last.next = m
+	before := l.last
+	for l.packed && before != nil && before.index > m.index {
+		before = before.before
 	}
-	l.last = m
+	m.waiting, m.before, m.next = true, before, l.first
+	if before != nil {
+		m.next = before.next
+		before.next = m
+	} else {
+		l.first = m
+	}
+	if m.next == nil {
+		l.last = m
+	} else {
+		m.next.before = m
+	}
 }
 
 func (l *idlers) remove(m *machine) {

@@ -20,6 +20,10 @@ type Options struct {
 	// nothing (1), VPSSlots the same for the VPS worker (1, and at least the
 	// slots that baseline_workers keep).
 	Slots, VPSSlots int
+	// Packed gives each job to the VPS worker if it is free, and else to the
+	// machine that was started first, so that the others become idle; otherwise
+	// the worker gets it that has waited the longest, as with Redis.
+	Packed bool
 	// Interruptions is how many times an hour a spot machine is taken away.
 	Interruptions float64
 	// Shortage is the part of launches on spot that find no capacity, 0 to 1.

@@ -40,7 +40,7 @@ type world struct {
 
 func newWorld(cfg fleet.Config, o Options) *world {
 	w := &world{
-		cfg: cfg, o: o, index: map[string]uint8{}, spot: spotLanes(),
+		cfg: cfg, o: o, index: map[string]uint8{}, spot: spotLanes(), idle: idlers{packed: o.Packed},
 		interval: orElse(cfg.EvaluationInterval, time.Minute),
 		dice:     rand.New(rand.NewPCG(o.Seed, 1)),
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // offersOf is what could be launched, at the prices of the settings.
-func offersOf(cfg fleet.Config) []fleet.Offer {
+func offersOf(cfg fleet.Config, slots int) []fleet.Offer {
 	var offers []fleet.Offer
 	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
 		p := cfg.Providers[name]
@@ -16,17 +16,17 @@ func offersOf(cfg fleet.Config) []fleet.Offer {
 			continue
 		}
 		for _, kind := range p.Types {
-			offers = append(offers, offersFor(name, kind, p)...)
+			offers = append(offers, offersFor(name, kind, p, slots)...)
 		}
 	}
 	return offers
 }
 
-func offersFor(name, kind string, p fleet.ProviderConfig) []fleet.Offer {
+func offersFor(name, kind string, p fleet.ProviderConfig, slots int) []fleet.Offer {
 	price := p.Prices[kind]
 	place := fleet.Place{Provider: name, Type: kind, Zone: p.Region + p.Zone + p.Datacenter, Market: fleet.OnDemand}
 	offer := fleet.Offer{
-		Place: place, Price: price.OnDemand, Ceiling: price.OnDemand, Surcharge: p.Surcharge, Slots: orElse(p.Slots, p.Cores), Source: "config",
+		Place: place, Price: price.OnDemand, Ceiling: price.OnDemand, Surcharge: p.Surcharge, Slots: orElse(p.Slots, orElse(p.Cores, slots)), Source: "config",
 	}
 	if name == "process" {
 		return []fleet.Offer{offer} // its machines cost nothing unless the settings say so

@@ -56,7 +56,7 @@ func (w *world) begin(first time.Time) {
 	w.start = first.Truncate(w.interval)
 	w.series.begin(w.interval, len(w.queues))
 	w.ledger.begin(w.start, w.cfg.Location)
-	w.offers = offersOf(w.cfg)
+	w.offers = offersOf(w.cfg, w.o.Slots)
 	kept, slots := map[string]int{}, 0
 	for name, q := range w.cfg.Queues {
 		kept[name] = q.BaselineWorkers

@@ -73,7 +73,7 @@ func (p plot) scale() (top float64, ticks []float64) {
 		}
 		top = max(top, sum)
 	}
-	if p.limit > 0 && p.limit < 2*top {
+	if p.limit > 0 && p.limit < 4*top {
 		top = max(top, p.limit)
 	}
 	step := niceStep(max(top, 1e-9)/4, p.count)

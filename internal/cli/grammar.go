@@ -20,35 +20,20 @@ type grammar struct {
 	Work  workCommand  `cmd:"" help:"Work on durable jobs, without serving anything."`
 
 	Schedule scheduleCommand `cmd:"" help:"Start and end machines for workers as jobs need them, within limits of money."`
+	Simulate simulateCommand `cmd:"" help:"Replay jobs against the scheduler's settings: what they would wait, and machines cost."`
 
-	Convert  convertCommand  `cmd:"" help:"Convert files on disk, the way serve does."`
-	Enqueue  enqueueCommand  `cmd:"" help:"Ask for a durable job; wait for it with --wait or --watch."`
-	Jobs     jobsCommand     `cmd:"" help:"List, show, watch, cancel or retry durable jobs."`
-	Queues   queuesCommand   `cmd:"" help:"Count what waits and what runs in each queue of jobs."`
-	Workers  workersCommand  `cmd:"" help:"List the workers of jobs, drain one, or launch and end machines for them."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring a database of jobs to what this version needs."`
-	Token    tokenCommand    `cmd:"" help:"Make a token for the jobs API."`
-	Sign     signCommand     `cmd:"" help:"Sign the URL of a picture."`
-	Config   configCommand   `cmd:"" help:"Work with settings."`
-	Cache    cacheCommand    `cmd:"" help:"Count or purge what is kept on disk."`
-	Doctor   doctorCommand   `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
-	Version  versionCommand  `cmd:"" help:"Print the version of the program and its codecs."`
-	Up       upCommand       `cmd:"" help:"Serve with a playground and demo pictures: everything in one command."`
-	Serve    serveCommand    `cmd:"" help:"Serve pictures by URL."`
-	Work     workCommand     `cmd:"" help:"Work on durable jobs, without serving anything."`
-	Convert  convertCommand  `cmd:"" help:"Convert files on disk, the way serve does."`
-	Enqueue  enqueueCommand  `cmd:"" help:"Ask for a durable job; wait for it with --wait or --watch."`
-	Jobs     jobsCommand     `cmd:"" help:"List, show, watch, cancel or retry durable jobs."`
-	Queues   queuesCommand   `cmd:"" help:"Count what waits and what runs in each queue of jobs."`
-	Workers  workersCommand  `cmd:"" help:"List the workers of jobs, or drain one."`
-	Simulate simulateCommand `cmd:"" help:"Replay jobs against the scheduler's settings: waits, machine hours, money."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring a database of jobs to what this version needs."`
-	Token    tokenCommand    `cmd:"" help:"Make a token for the jobs API."`
-	Sign     signCommand     `cmd:"" help:"Sign the URL of a picture."`
-	Config   configCommand   `cmd:"" help:"Work with settings."`
-	Cache    cacheCommand    `cmd:"" help:"Count or purge what is kept on disk."`
-	Doctor   doctorCommand   `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
-	Version  versionCommand  `cmd:"" help:"Print the version of the program and its codecs."`
+	Convert convertCommand `cmd:"" help:"Convert files on disk, the way serve does."`
+	Enqueue enqueueCommand `cmd:"" help:"Ask for a durable job; wait for it with --wait or --watch."`
+	Jobs    jobsCommand    `cmd:"" help:"List, show, watch, cancel or retry durable jobs."`
+	Queues  queuesCommand  `cmd:"" help:"Count what waits and what runs in each queue of jobs."`
+	Workers workersCommand `cmd:"" help:"List the workers of jobs, drain one, or launch and end machines for them."`
+	Migrate migrateCommand `cmd:"" help:"Bring a database of jobs to what this version needs."`
+	Token   tokenCommand   `cmd:"" help:"Make a token for the jobs API."`
+	Sign    signCommand    `cmd:"" help:"Sign the URL of a picture."`
+	Config  configCommand  `cmd:"" help:"Work with settings."`
+	Cache   cacheCommand   `cmd:"" help:"Count or purge what is kept on disk."`
+	Doctor  doctorCommand  `cmd:"" help:"Tell what this machine has, codecs, tools, cores and memory, and what is missing."`
+	Version versionCommand `cmd:"" help:"Print the version of the program and its codecs."`
 
 	Helper helperCommand `cmd:"" name:"encode-helper" hidden:"" help:"Encode for a server that has started this process."`
 

@@ -71,7 +71,7 @@ type ProviderConfig struct {
 	Surcharge                Money    // disk and address of a machine, an hour
 	Cores, RAMMB             int      // what a machine has; 0: as its type says
 	Command                  []string // hook: the program and its arguments
-	Slots                    int      // how many jobs a worker takes at once; 0: as many as there are cores
+	Slots                    int      // how many jobs a worker takes at once; 0: as it finds right
 }
 
 // Price is what a type of machine costs an hour; 0 is not known, except for

@@ -22,9 +22,9 @@ const (
 // fileKeys are the keys of the file itself.
 func fileKeys() []key[Config] {
 	return []key[Config]{
-		{spec: spec{name: "mode", def: `"vps_only"`, oneOf: []string{string(VPSOnly), string(Hybrid), string(CloudFirst)}, help: "What the scheduler may do at all."}, at: func(c *Config) any { return (*string)(&c.Mode) }},
+		{spec: spec{name: "mode", def: `"vps_only"`, oneOf: []string{string(VPSOnly), string(Hybrid), string(CloudFirst)}, help: "What the scheduler may do at all: `vps_only`, `hybrid` or `cloud_first`."}, at: func(c *Config) any { return (*string)(&c.Mode) }},
 		{spec: spec{name: "evaluation_interval_seconds", def: "60", unit: "seconds", low: 1, high: 3600, help: "Time from one tick to the next."}, at: func(c *Config) any { return &c.EvaluationInterval }},
-		{spec: spec{name: "policy", def: `"seed"`, oneOf: []string{string(PolicySeed), string(PolicySteps), string(PolicyBacklog)}, help: "How the wanted number of workers is worked out."}, at: func(c *Config) any { return (*string)(&c.Policy) }},
+		{spec: spec{name: "policy", def: `"seed"`, oneOf: []string{string(PolicySeed), string(PolicySteps), string(PolicyBacklog)}, help: "How the wanted number of workers is worked out: `seed`, `steps` or `backlog`."}, at: func(c *Config) any { return (*string)(&c.Policy) }},
 		{spec: spec{name: "timezone", def: `"UTC"`, help: "Time zone whose midnight begins a day of spending."}, at: func(c *Config) any { return &c.Location }},
 		{spec: spec{name: "target_drain_seconds", def: "300", unit: "seconds", low: 1, high: aDay, help: "Policy `backlog`: how fast what waits should be worked off."}, at: func(c *Config) any { return &c.TargetDrain }},
 		{spec: spec{name: "min_lifetime_minutes", def: "0", unit: "minutes", low: 0, high: aDay / 60, help: "How old a machine must be before it can be taken for idle; 15 with policy `backlog` unless it is given."}, at: func(c *Config) any { return &c.MinLifetime }},
@@ -42,8 +42,8 @@ func fileKeys() []key[Config] {
 
 func ruleKeys() []key[Config] {
 	return []key[Config]{
-		{spec: spec{name: "scale_up"}, sub: func(c *Config, n *node, path string, f *faults) { readKeys(n, path, upKeys(), &c.ScaleUp, f) }},
-		{spec: spec{name: "scale_down"}, sub: func(c *Config, n *node, path string, f *faults) { readKeys(n, path, downKeys(), &c.ScaleDown, f) }},
+		{spec: spec{name: "scale_up", help: "When a queue wants more."}, sub: func(c *Config, n *node, path string, f *faults) { readKeys(n, path, upKeys(), &c.ScaleUp, f) }},
+		{spec: spec{name: "scale_down", help: "When workers are no longer wanted."}, sub: func(c *Config, n *node, path string, f *faults) { readKeys(n, path, downKeys(), &c.ScaleDown, f) }},
 	}
 }
 
@@ -67,7 +67,7 @@ func limitKeys() []key[Limits] {
 	return []key[Limits]{
 		{spec: spec{name: "max_hourly_spend_cents", def: "500", unit: "cents", low: 1, high: mostCents, help: "Nothing is launched that would take the cost of an hour over this. Must be there in `hybrid` and `cloud_first`."}, at: func(l *Limits) any { return &l.Hourly }},
 		{spec: spec{name: "max_daily_spend_cents", def: "5000", unit: "cents", low: 1, high: mostCents, help: "All machines are ended before a day costs this, and the mode is `vps_only` until `spillway schedule reset`. Must be there in `hybrid` and `cloud_first`."}, at: func(l *Limits) any { return &l.Daily }},
-		{spec: spec{name: "alert_threshold_cents", def: "3000", unit: "cents", low: 0, high: mostCents, help: "Spending of a day at which a warning is sent; 0 sends none. Another is sent at 80 % of the daily limit."}, at: func(l *Limits) any { return &l.Alert }},
+		{spec: spec{name: "alert_threshold_cents", def: "0", unit: "cents", low: 0, high: mostCents, help: "Spending of a day at which a warning is sent; 0 sends none. Another is sent at 80 % of the daily limit."}, at: func(l *Limits) any { return &l.Alert }},
 	}
 }
 

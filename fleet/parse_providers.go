@@ -69,7 +69,7 @@ func providerKeys(provider string) []key[providerFile] {
 	keys := []key[providerFile]{
 		{spec: spec{name: "enabled", def: "false", help: "Let machines be launched there."}, at: func(p *providerFile) any { return &p.Enabled }},
 		{spec: spec{name: "max_instances", def: "1", low: 0, high: 10_000, help: "Machines there at most, launching and draining ones included."}, at: func(p *providerFile) any { return &p.MaxInstances }},
-		{spec: spec{name: "slots", def: "0", low: 0, high: 1024, help: "Jobs that a worker there runs at once; 0 as many as the machine has cores."}, at: func(p *providerFile) any { return &p.Slots }},
+		{spec: spec{name: "slots", def: "0", low: 0, high: 1024, help: "Jobs that a worker there runs at once; 0 leaves it to the worker, which takes twice its cores."}, at: func(p *providerFile) any { return &p.Slots }},
 		{spec: spec{name: "prices", help: "Prices by type of machine, where the provider cannot be asked."}, sub: readPrices},
 		{spec: spec{name: "surcharge_cents_per_hour", def: "0", unit: "cents an hour", low: 0, high: mostCents, help: "What the disk and address of a machine cost."}, at: func(p *providerFile) any { return &p.Surcharge }},
 	}

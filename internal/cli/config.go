@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spillway-media/spillway/internal/app"
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -19,6 +22,7 @@ type configCommand struct {
 type checkCommand struct {
 	Path       string `arg:"" optional:"" help:"File of settings, instead of the usual places."`
 	ConfigFile string `name:"config" placeholder:"FILE" help:"The same, as a flag."`
+	Scheduler  string `name:"scheduler-config" placeholder:"FILE" help:"The scheduler's file, instead of the one that the settings name."`
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
@@ -30,7 +34,7 @@ type effective struct {
 }
 
 // Run lists every fault and fails, or prints every setting.
-func (c *checkCommand) Run(s *session) error {
+func (c *checkCommand) Run(ctx context.Context, s *session) error {
 	path, given := c.Path, map[string]string{}
 	switch {
 	case path != "":
@@ -47,13 +51,38 @@ func (c *checkCommand) Run(s *session) error {
 		_, _ = fmt.Fprintln(s.Stderr, "spillway: warning:", warning)
 	}
 	config := loaded.Config()
-	if err := errors.Join(err, app.Check(config)); err != nil {
+	config.SchedulerConfig = cmp.Or(c.Scheduler, config.SchedulerConfig)
+	err = errors.Join(err, app.Check(config))
+	scheduler, fault := app.CheckScheduler(ctx, config, time.Now())
+	if err := errors.Join(err, fault); err != nil {
 		return below.locate(err)
 	}
-	if c.JSON {
-		return writeJSON(s.Stdout, checkReport{loaded.Path, list(loaded, config), config.Presets})
+	if scheduler != nil {
+		for _, warning := range scheduler.Warnings {
+			_, _ = fmt.Fprintf(s.Stderr, "spillway: warning: %s (%s)\n", warning, scheduler.File)
+		}
 	}
-	return printSettings(s, loaded, config)
+	if c.JSON {
+		return writeJSON(s.Stdout, checkReport{loaded.Path, list(loaded, config), config.Presets, scheduler})
+	}
+	return errors.Join(printSettings(s, loaded, config), printScheduler(s, scheduler))
+}
+
+// printScheduler tells which file counts, and what credits came to.
+func printScheduler(s *session, check *app.SchedulerCheck) error {
+	if check == nil {
+		return nil
+	}
+	_, _ = fmt.Fprintf(s.Stdout, "\n%s is in order: mode %s, policy %s, %d warnings\n", check.File, check.Mode, check.Policy, len(check.Warnings))
+	if len(check.Credits) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprint(table, "queue\tjobs in 30 days\tcredits\tcost\tmargin\n")
+	for _, c := range check.Credits {
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%.1f %%\n", c.Queue, c.Jobs, c.Earned, c.Cost, c.Margin)
+	}
+	return table.Flush()
 }
 
 // checkReport is the JSON of config check.
@@ -61,6 +90,8 @@ type checkReport struct {
 	File     string            `json:"file"`
 	Settings []effective       `json:"settings"`
 	Presets  map[string]string `json:"presets"`
+	// Scheduler is left out without a file of it.
+	Scheduler *app.SchedulerCheck `json:"scheduler,omitempty"`
 }
 
 func list(loaded *settings.Loaded, config settings.Config) []effective {

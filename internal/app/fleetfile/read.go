@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	_ "time/tzdata" // the key timezone must mean the same on a machine without that database
 
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/notify"

@@ -59,7 +59,7 @@ func (b *budget) count(provider string, rate Money, from, booked time.Time, gran
 // has to go: deadlines are seen at ticks, so the drain lasts whole intervals.
 func (b *budget) ending() time.Duration {
 	interval := max(b.cfg.EvaluationInterval, time.Second)
-	drain := (capDrain + interval - 1) / interval * interval
+	drain := (capDrain + interval - 1).Truncate(interval)
 	return interval + drain + endAllowance
 }
 

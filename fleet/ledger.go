@@ -123,7 +123,7 @@ type State struct {
 }
 
 // Ledger is the scheduler's own tables.
-type Ledger interface {
+type Ledger interface { //nolint:interfacebloat // one role: what the loop keeps between ticks, and its money
 	State(ctx context.Context) (State, error)
 	Record(ctx context.Context, r Record) error
 	// Trip sets the latch and answers it; one that is set already stays.

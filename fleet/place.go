@@ -21,7 +21,7 @@ func (d *deciding) candidates(queue string, markets []Market, provider string) (
 		}
 		for _, o := range d.offersOf(name) {
 			if r := d.unfit(o, markets); r != (refusal{}) {
-				rejected = append(rejected, Rejected{What: o.Place.String(), Rule: r.rule, Reason: r.limit})
+				rejected = append(rejected, Rejected{What: o.String(), Rule: r.rule, Reason: r.limit})
 				continue
 			}
 			out = append(out, d.candidate(o))
@@ -188,7 +188,7 @@ func dearer(cs []Candidate) []Rejected {
 	var out []Rejected
 	for i, c := range cs {
 		if i > 0 {
-			out = append(out, Rejected{What: c.Place.String(), Rule: "order",
+			out = append(out, Rejected{What: c.String(), Rule: "order",
 				Reason: fmt.Sprintf("%s an hour, after %s at %s", c.Price+c.Surcharge, cs[0].Place, cs[0].Price+cs[0].Surcharge)})
 		}
 	}

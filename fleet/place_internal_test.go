@@ -95,7 +95,7 @@ func TestCandidatesAreTheCheapestThatFit(t *testing.T) {
 			got, rejected := newDeciding(noon(), cfg, snap).candidates("media", test.markets, test.provider)
 			var places []string
 			for _, c := range got {
-				places = append(places, c.Place.String())
+				places = append(places, c.String())
 			}
 			if d := cmp.Diff(test.want, places); d != "" {
 				t.Errorf("candidates (-want +got):\n%s", d)

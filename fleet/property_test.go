@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -147,7 +146,7 @@ func (p *property) restart() {
 	s, err := fleet.New(fleet.Parts{
 		Demand: p.world.Store, Depths: p.world.Store, Rows: p.world.Store, Drains: p.world.Store, Ledger: p.world.Store,
 		Providers: providers, Notifier: silent{}, Elector: p.world.Store, Config: func() fleet.Config { return p.cfg },
-		Clock: p.world.Clock.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Clock: p.world.Clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -203,12 +203,12 @@ func (f *Fleet) Bills(ctx context.Context, asked fleet.Bills) ([]fleet.Bill, err
 	}
 	slices.Sort(ids)
 	read := func(row pgx.CollectableRow) (b fleet.Bill, err error) {
-		return b, row.Scan(&b.ID, &b.Booked, &b.Provider, &b.Type, &b.Zone, &b.Market)
+		return b, row.Scan(&b.ID, &b.Booked, &b.Corrected, &b.Provider, &b.Type, &b.Zone, &b.Market)
 	}
 	booked, err := list(ctx, f.store, verb, read, bookedSQL, pgx.NamedArgs{"ids": slices.Compact(ids)})
 	for _, b := range booked {
 		if row, ok := bills[b.ID]; ok {
-			row.Booked = b.Booked
+			row.Booked, row.Corrected = b.Booked, b.Corrected
 			b = row
 		}
 		bills[b.ID] = b

@@ -234,7 +234,7 @@ func (f *Fleet) Bills(ctx context.Context, asked fleet.Bills) ([]fleet.Bill, err
 // are. The place is that of the row where there is one.
 func booked(ctx context.Context, r *statements, b *fleet.Bill) (entries int, err error) {
 	var text string
-	if err := r.row(ctx, "booked", []any{b.ID}, &b.Booked, &entries, &text); err != nil {
+	if err := r.row(ctx, "booked", []any{b.ID}, &b.Booked, &b.Corrected, &entries, &text); err != nil {
 		return 0, err
 	}
 	var place []string

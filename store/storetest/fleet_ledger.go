@@ -240,21 +240,22 @@ func billsAreSummed(f *fleetFixture) {
 		Place  fleet.Place
 		Ended  time.Time
 		Booked fleet.Money
+		Part   fleet.Money // that corrections are
 	}
 	of := func(ask fleet.Bills) []bill {
 		list, err := f.Fleet.Bills(f.ctx, ask)
 		f.must(err)
 		var got []bill
 		for _, b := range list {
-			got = append(got, bill{b.ID, b.Place, b.TerminatedAt, b.Booked})
+			got = append(got, bill{b.ID, b.Place, b.TerminatedAt, b.Booked, b.Corrected})
 		}
 		return got
 	}
 	place := rented("").Place
-	here, ended := bill{"w-here", place, time.Time{}, 30}, bill{"w-late", place, late, -5}
+	here, ended := bill{"w-here", place, time.Time{}, 30, 0}, bill{"w-late", place, late, -5, -5}
 	f.equal("bills of the last two days", of(fleet.Bills{Since: at.Add(-48 * time.Hour)}), []bill{here, ended})
 	f.equal("bills with ids", of(fleet.Bills{Since: at.Add(-48 * time.Hour), IDs: []string{"w-old", "cloud/i-9", "w-here", "unknown"}}),
-		[]bill{{"cloud/i-9", place, time.Time{}, 9}, here, ended, {"w-old", place, old, 40}})
+		[]bill{{"cloud/i-9", place, time.Time{}, 9, 0}, here, ended, {"w-old", place, old, 40, 0}})
 }
 
 func stateRules() []fleetRule {

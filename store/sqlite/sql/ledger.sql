@@ -51,9 +51,9 @@ WHERE until_at >= ?1 AND from_at < ?2 AND (until_at > ?1 OR from_at = until_at)
 GROUP BY provider, queue, from_at / 900000,
   iif(from_at / 900000 = max(until_at - 1, from_at) / 900000 AND from_at >= ?1 AND until_at <= ?2, 0, id)
 
--- All that was booked for one worker, and where it was last.
+-- All that was booked for one worker, the corrections in it, and where it was last.
 -- name: booked
-SELECT coalesce(sum(amount), 0), count(*),
+SELECT coalesce(sum(amount), 0), coalesce(sum(iif(kind = 'correction', amount, 0)), 0), count(*),
   coalesce((SELECT json_array(provider, instance_type, zone, market) FROM spend_entries WHERE id = (
     SELECT max(id) FROM spend_entries WHERE worker_id = ?1)), '[]')
 FROM spend_entries WHERE worker_id = ?1

@@ -36,7 +36,7 @@ func (p *program) jobsConfig(role Role) (*httpapi.JobsConfig, error) {
 		tokens = append(tokens, own...)
 	}
 	return &httpapi.JobsConfig{
-		Tokens: tokens, Client: p.backlog.client, Store: p.backlog.store,
+		Tokens: tokens, Client: p.backlog.client, Store: p.backlog.store, Scaling: lateDesk{p.backlog.store},
 		Uploads: derive.NewUploads(p.backlog.blobs, p.cfg.SpoolDir), Outputs: p.backlog.blobs,
 		MaxUpload: int64(p.cfg.MaxSourceBytes), BodyTimeout: p.cfg.StallTimeout,
 	}, nil

@@ -21,6 +21,8 @@ type JobsConfig struct {
 	Uploads Uploads
 	// Outputs gives what jobs made; nil has no /v1/outputs.
 	Outputs Outputs
+	// Scaling is the scheduler's desk; nil has no /v1/scaling.
+	Scaling ScalingDesk
 	// MaxUpload is the largest upload in bytes (64 MiB).
 	MaxUpload int64
 	// MaxStreams is how many may watch jobs at once (1,000).

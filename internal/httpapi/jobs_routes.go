@@ -82,6 +82,10 @@ func (a *jobsAPI) routes() []jobRoute {
 		{http.MethodGet, "/v1/workers", reads, a.listWorkers},
 		{http.MethodGet, "/v1/openapi.json", open, a.showOpenAPI},
 	}
+	if a.cfg.Scaling != nil {
+		list = append(list, jobRoute{http.MethodGet, "/v1/scaling/decisions", reads, a.listDecisions},
+			jobRoute{http.MethodGet, "/v1/scaling/spend", reads, a.showSpend})
+	}
 	if a.cfg.Uploads != nil {
 		list = append(list, jobRoute{http.MethodPost, "/v1/uploads", writes, a.takeUpload})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spillway-media/spillway/fleet/fleettest"
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/derive"
 	"github.com/spillway-media/spillway/internal/httpapi"
@@ -26,6 +27,7 @@ import (
 type jobBench struct {
 	*bench
 	store     *jobstest.Store
+	fleet     *fleettest.Store
 	bell      jobs.Doorbell
 	client    *jobs.Client
 	blobs     blob.Store
@@ -34,7 +36,7 @@ type jobBench struct {
 
 func newJobBench(t testing.TB, change func(*httpapi.JobsConfig)) *jobBench {
 	t.Helper()
-	b := &jobBench{store: jobstest.NewStore(time.Now), bell: jobs.NewProcessBell()}
+	b := &jobBench{store: jobstest.NewStore(time.Now), fleet: fleettest.NewStore(time.Now), bell: jobs.NewProcessBell()}
 	var err error
 	if b.blobs, err = blob.Open(t.Context(), blob.Config{Location: t.TempDir()}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -51,7 +53,7 @@ func newJobBench(t testing.TB, change func(*httpapi.JobsConfig)) *jobBench {
 		t.Fatal(err)
 	}
 	config := &httpapi.JobsConfig{
-		Tokens: parsed, Client: b.client, Store: b.store,
+		Tokens: parsed, Client: b.client, Store: b.store, Scaling: b.fleet,
 		Uploads: derive.NewUploads(b.blobs, t.TempDir()), Outputs: b.blobs, MaxUpload: 1 << 20,
 	}
 	if change != nil {

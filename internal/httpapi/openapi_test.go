@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/fleet/fleettest"
 	"github.com/spillway-media/spillway/internal/blob"
 	"github.com/spillway-media/spillway/internal/httpapi"
 	"github.com/spillway-media/spillway/jobs"
@@ -84,6 +87,11 @@ func TestOpenAPIHasEveryField(t *testing.T) {
 		"Checkpoint":   jsonFields(jobs.Checkpoint{}),
 		"Worker":       jsonFields(jobs.WorkerRow{}),
 		"WorkerMetric": jsonFields(jobs.WorkerMetric{}),
+
+		"ScalingDecision": jsonFields(httpapi.ScalingDecision{}),
+		"ScalingFact":     jsonFields(fleet.Fact{}),
+		"ScalingDay":      jsonFields(fleet.Spending{}),
+		"ScalingEntry":    jsonFields(httpapi.ScalingEntry{}),
 	} {
 		slices.Sort(want)
 		got := slices.Sorted(maps.Keys(doc.Components.Schemas[schema].Value.Properties))
@@ -193,6 +201,10 @@ func TestAnswersAreAsOpenAPIDescribesThem(t *testing.T) {
 		{"/v1/jobs/{id}/checkpoints", "GET", "/v1/jobs/1/checkpoints?limit=1", ``, ""},
 		{"/v1/queues", "GET", "/v1/queues", ``, ""},
 		{"/v1/workers", "GET", "/v1/workers?all=true", ``, ""},
+		{"/v1/scaling/decisions", "GET", "/v1/scaling/decisions?limit=1", ``, ""},
+		{"/v1/scaling/decisions", "GET", "/v1/scaling/decisions?cursor=none", ``, ""},
+		{"/v1/scaling/spend", "GET", "/v1/scaling/spend?limit=1", ``, ""},
+		{"/v1/scaling/spend", "GET", "/v1/scaling/spend?days=0", ``, ""},
 		{"/v1/uploads", "POST", "/v1/uploads", "some bytes", ""},
 		{"/v1/uploads", "POST", "/v1/uploads", strings.Repeat("x", 2<<20), ""},
 		{"/v1/outputs/{key}", "GET", "/v1/outputs/" + key, "", ""},
@@ -216,6 +228,7 @@ func TestAnswersAreAsOpenAPIDescribesThem(t *testing.T) {
 		}
 	}
 	b.store.Fail(jobstest.Any, -1)
+	b.fleet.SetHooks(fleettest.Hooks{Before: func(context.Context, string) error { return jobs.ErrUnavailable }})
 	for _, r := range requests {
 		if r.pattern == "/v1/openapi.json" {
 			continue
@@ -255,6 +268,7 @@ func (b *jobBench) fill(t *testing.T) (key string) {
 	if err := b.store.Leave(t.Context(), "w2"); err != nil {
 		t.Fatal(err)
 	}
+	b.decide(t)
 	key = "jobs/2/300x200.webp"
 	b.put(t, key, "the picture")
 	return key

@@ -4,7 +4,7 @@
 // Start in open.go, then writer.go (how many callers share one commit) and
 // checkpoint.go (how the log is kept short), then the file of a role: enqueue.go,
 // claim.go, finish.go, rescue.go, keep.go, control.go, query.go, workers.go,
-// webhooks.go, elect.go. Their SQL is in sql/.
+// webhooks.go, elect.go, and fleet.go for the scheduler's side. Their SQL is in sql/.
 // State: the file is all of it. The writer goroutine owns the one connection that
 // writes, the checkpointer one that moves the log; Open starts both and Close
 // waits for them. A pool of others only reads.

@@ -1,0 +1,212 @@
+package httpapi_test
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/fleet/fleettest"
+	"github.com/spillway-media/spillway/internal/httpapi"
+)
+
+type decisionPage struct {
+	Decisions []httpapi.ScalingDecision `json:"decisions"`
+	Next      string                    `json:"next"`
+}
+
+type spendPage struct {
+	Days    []fleet.Spending       `json:"days"`
+	Entries []httpapi.ScalingEntry `json:"entries"`
+	Next    string                 `json:"next"`
+}
+
+// decide records two decisions and the money of a minute.
+func (b *jobBench) decide(t testing.TB) {
+	t.Helper()
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	hold := fleet.Decision{ID: "d1", Tick: "t1", At: at, Kind: fleet.KindHold, Origin: fleet.OriginTick, Queue: "images", Rule: "cooldown",
+		Sentence: "Not scaling up images.", Inputs: []fleet.Fact{{Name: "depth", Value: "12"}}, Wanted: 2, Allowed: 1, Limit: "max_workers (1)"}
+	launch := fleet.Decision{ID: "d2", Tick: "t2", At: at, Kind: fleet.KindLaunch, Origin: fleet.OriginManual, Queue: "ocr", WorkerID: "w-d2",
+		Provider: "aws", Rule: "manual", Sentence: "Scaling up ocr: depth=3, oldest=4s", Failed: true, Outcome: "ami-1 was not found",
+		Inputs: []fleet.Fact{{Name: "price_cents", Value: "20.2"}, {Name: "asked", Value: "1"}}}
+	entry := fleet.SpendEntry{At: at, WorkerID: "w-d2", Place: fleet.Place{Provider: "aws", Type: "c6i.xlarge"}, Queue: "ocr",
+		Kind: fleet.SpendAccrual, From: at.Add(-time.Millisecond), Until: at, Amount: 3333}
+	if err := b.fleet.Record(t.Context(), fleet.Record{Decisions: []fleet.Decision{hold, launch}, Entries: []fleet.SpendEntry{entry}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDecisionsAreListed(t *testing.T) {
+	b := newJobBench(t, nil)
+	b.decide(t)
+	for target, want := range map[string]string{
+		"": "d2 d1", "?kind=hold": "d1", "?queue=ocr": "d2", "?worker_id=w-d2": "d2", "?tick=t1": "d1", "?kind=sweep": "", "?limit=1": "d2 next d2",
+		"?limit=1&cursor=d2": "d1 next d1", "?cursor=d1": "",
+	} {
+		page := answer[decisionPage](t, b.call("GET", "/v1/scaling/decisions"+target, ""), 200)
+		var got []string
+		for _, d := range page.Decisions {
+			got = append(got, d.ID)
+		}
+		if page.Next != "" {
+			got = append(got, "next", page.Next)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %q; want %q", target, text, want)
+		}
+	}
+	page := answer[decisionPage](t, b.call("GET", "/v1/scaling/decisions?kind=launch", ""), 200)
+	got := page.Decisions[0]
+	got.At = time.Time{}
+	want := httpapi.ScalingDecision{ID: "d2", Tick: "t2", Kind: "launch", Origin: "manual", Queue: "ocr", WorkerID: "w-d2", Provider: "aws",
+		Rule: "manual", Sentence: "Scaling up ocr: depth=3, oldest=4s", Inputs: []fleet.Fact{{Name: "asked", Value: "1"}}, Failed: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSpendingIsShown(t *testing.T) {
+	b := newJobBench(t, nil)
+	b.decide(t)
+	for _, target := range []string{"", "?days=366&timezone=Europe/Paris"} {
+		page := answer[spendPage](t, b.call("GET", "/v1/scaling/spend"+target, ""), 200)
+		if len(page.Days) != 1 || page.Days[0].Amount != 3333 || page.Days[0].Provider != "aws" || page.Days[0].Queue != "ocr" {
+			t.Errorf("%s: the days are %+v", target, page.Days)
+		}
+		if len(page.Entries) != 1 || page.Entries[0].Amount != 3333 || page.Entries[0].ID != "1" || page.Next != "" {
+			t.Errorf("%s: the entries are %+v, next %q", target, page.Entries, page.Next)
+		}
+	}
+}
+
+func TestScalingRefusesWhatItDoesNotKnow(t *testing.T) {
+	b := newJobBench(t, nil)
+	for _, target := range []string{
+		"decisions?kinds=hold", "decisions?limit=201", "decisions?cursor=none", "decisions?queue=%00", "spend?days=0", "spend?days=367", "spend?days=x",
+		"spend?timezone=Local", "spend?timezone=../../etc/passwd", "spend?timezone=Mars", "spend?cursor=-1", "spend?limit=0", "spend?from=1",
+	} {
+		if res := b.call("GET", "/v1/scaling/"+target, ""); res.StatusCode != 400 {
+			t.Errorf("%s: %d %s", target, res.StatusCode, body(t, res))
+		}
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		for _, target := range []string{"/v1/scaling/decisions", "/v1/scaling/spend"} {
+			if res := b.call(method, target, `{"mode":"cloud_first"}`); res.StatusCode != 405 {
+				t.Errorf("%s %s: %d", method, target, res.StatusCode)
+			}
+		}
+	}
+	if res := send(b.public, "GET", "/v1/scaling/spend", ""); res.StatusCode != 401 {
+		t.Errorf("without a token: %d", res.StatusCode)
+	}
+}
+
+// planted is a scheduler's file with a value that stands nowhere else under
+// every key whose value is the operator's own word or price.
+func planted(t *testing.T) (file string, secrets []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/scheduler.hybrid.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := t.TempDir() + "/planted-key-file"
+	if err := os.WriteFile(key, []byte("planted-hmac-key-0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file = string(text)
+	for _, change := range [][2]string{
+		{`"eu-west-3"`, `"planted-region-1"`}, {`"c6i.xlarge"`, `"planted.type1"`}, {`"c5.xlarge"`, `"planted.type2"`},
+		{`"ami-0123456789abcdef0"`, `"ami-0f1a47ed1f1a47ed1"`}, {`"0.12"`, `"0.187653"`}, {"20.2", "20.7391"}, {"7.48", "7.6193"},
+		{`"surcharge_cents_per_hour": 1`, `"surcharge_cents_per_hour": 1.8377`}, {`"europe-west1-b"`, `"planted-zone1-b"`},
+		{`"c2-standard-4"`, `"planted-standard-4"`}, {"hypermedia-worker-latest", "planted-image"}, {"22.97", "22.1973"}, {"5.56", "5.5137"},
+		{`"de/fra"`, `"pl/ant"`}, {`"VCPU"`, `"PLANTED"`}, {"8192", "8448"}, {"0.05", "0.0577"}, {`"Europe/Paris"`, `"Pacific/Chatham"`},
+		{`{ "kind": "log" }`, `{"kind": "webhook", "url": "https://planted.example/hook?planted-token", "key_file": "` + key + `",
+			"template": "{\"planted-template\": {{json .Sentence}}}"}`},
+	} {
+		if !strings.Contains(file, change[0]) {
+			t.Fatalf("the file has no %s", change[0])
+		}
+		file = strings.ReplaceAll(file, change[0], change[1])
+	}
+	return file, []string{
+		"planted", "PLANTED", "f1a47ed", "187653", "18.7653", "20.7391", "7.6193", "1.8377", "22.1973", "5.5137", "pl/ant", "8448", "0577", "Chatham",
+		"207391", "76193", "18377", "225768", "94570",
+	}
+}
+
+// The scheduler's file is never sent over HTTP; only the limit or threshold that
+// a decision quotes is.
+func TestNoAnswerHasWhatStandsInTheSchedulersFile(t *testing.T) {
+	file, secrets := planted(t)
+	cfg, err := fleet.Parse([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := fleettest.NewWorld(time.Now().UTC().Truncate(time.Second))
+	b := newJobBench(t, func(c *httpapi.JobsConfig) { c.Scaling = w.Store })
+	w.AddCloud("aws", offer("aws", "planted.type1", "planted-region-1a", 207_391), offer("aws", "planted.type2", "planted-region-1a", 207_391))
+	w.AddCloud("google", offer("google", "planted-standard-4", "planted-zone1-b", 221_973))
+	s, err := fleet.New(fleet.Parts{
+		Demand: w.Store, Rows: w.Store, Drains: w.Store, Ledger: w.Store, Providers: w.Providers(), Elector: w.Store,
+		Notifier: deaf{}, Config: func() fleet.Config { return cfg }, Clock: w.Clock.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		w.Store.Enqueue(fleettest.Job{Queue: "images", Priority: 5, Work: time.Hour}, fleettest.Job{Queue: "bulk", Priority: 8, Work: time.Hour})
+		if i == 5 {
+			if err := w.Store.Ask(t.Context(), fleet.Request{ID: "r1", At: w.Clock.Now(), Do: fleet.KindLaunch, Queue: "media", Count: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i%4 == 0 {
+			if _, err := s.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(time.Minute)
+		}
+	}
+	kinds := map[fleet.Kind]int{}
+	for _, d := range w.Store.AllDecisions() {
+		kinds[d.Kind]++
+	}
+	if kinds[fleet.KindLaunch] < 2 || kinds[fleet.KindHold] < 2 || len(w.Store.AllEntries()) == 0 {
+		t.Fatalf("the decisions are %v", kinds)
+	}
+	targets := []string{
+		"/v1/scaling/decisions?limit=200", "/v1/scaling/spend?days=30&limit=200", "/v1/queues", "/v1/workers?all=true", "/v1/jobs", "/v1/openapi.json",
+		"/healthz", "/readyz", "/v1/scaling/decisions?kind=hold", "/v1/scaling/config", "/v1/scaling",
+	}
+	for page := answer[decisionPage](t, b.call("GET", targets[0], ""), 200); page.Next != ""; {
+		target := targets[0] + "&cursor=" + url.QueryEscape(page.Next)
+		targets = append(targets, target)
+		page = answer[decisionPage](t, b.call("GET", target, ""), 200)
+	}
+	for _, target := range targets {
+		text := body(t, b.call("GET", target, ""))
+		for _, secret := range secrets {
+			if i := strings.Index(text, secret); i >= 0 {
+				t.Errorf("%s has %q: %s", target, secret, text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+	}
+}
+
+// deaf takes every notice.
+type deaf struct{}
+
+func (deaf) Notify(context.Context, fleet.Notice) error { return nil }
+
+// offer is a machine of a cloud, on demand.
+func offer(provider, kind, zone string, price fleet.Money) fleet.Offer {
+	return fleet.Offer{Place: fleet.Place{Provider: provider, Type: kind, Zone: zone, Market: fleet.OnDemand}, Price: price, Ceiling: price, Slots: 4,
+		Source: "live"}
+}

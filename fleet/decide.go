@@ -33,7 +33,8 @@ type deciding struct {
 	launched  []Worker
 	undrained map[string]bool
 	// kept says, per queue, why idle workers stay.
-	kept map[string][]Rejected
+	kept    map[string][]Rejected
+	scratch []Worker // what fleet answers
 	// ended counts terminations that max_terminations_per_tick bounds.
 	ended int
 }
@@ -43,9 +44,10 @@ func newDeciding(now time.Time, cfg Config, snap Snapshot) *deciding {
 }
 
 // fleet is the workers as they stand after what was decided so far: those that
-// leave are draining, those taken back active, those launched provisioning.
+// leave are draining, those taken back active, those launched provisioning. It is
+// good until the next call: a replay asks some million times.
 func (d *deciding) fleet() []Worker {
-	all := make([]Worker, 0, len(d.snap.Workers)+len(d.launched))
+	all := d.scratch[:0]
 	for _, w := range d.snap.Workers {
 		switch {
 		case d.leaving[w.ID]:
@@ -55,7 +57,8 @@ func (d *deciding) fleet() []Worker {
 		}
 		all = append(all, w)
 	}
-	return append(all, d.launched...)
+	d.scratch = append(all, d.launched...)
+	return d.scratch
 }
 
 // add gives a decision what all have in common.

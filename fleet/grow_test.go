@@ -88,11 +88,35 @@ func TestGrowthIsDecidedOrHeldWithItsReason(t *testing.T) {
 			waiting(s, "media", 7, 0)
 			s.Memory.LastUp = map[string]time.Time{"media": noon}
 		}, []string{"launch"}},
-		"backlog: work for less than the VPS has":       {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 10, 0) }, []string{"hold below_thresholds"}},
-		"backlog: the waiting jobs within the target":   {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 40, 0) }, []string{"launch", "launch"}},
-		"backlog: what arrives keeps workers busy":      {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 1, 0).Arrivals = 0.1 }, []string{"launch", "launch"}},
-		"backlog: launching ones count":                 {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 40, 0); add(s, cloud("a", launching)) }, []string{"launch"}},
-		"backlog: machines of four slots are fewer":     {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 60, 0); slots(s, 4) }, []string{"launch"}},
+		"backlog: work for less than the VPS has":     {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 10, 0) }, []string{"hold below_thresholds"}},
+		"backlog: the waiting jobs within the target": {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 40, 0) }, []string{"launch", "launch"}},
+		"backlog: what arrives keeps workers busy":    {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 1, 0).Arrivals = 0.1 }, []string{"launch", "launch"}},
+		"backlog: launching ones count":               {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 40, 0); add(s, cloud("a", launching)) }, []string{"launch"}},
+		"backlog: machines of four slots are fewer":   {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 60, 0); slots(s, 4) }, []string{"launch"}},
+		"backlog: shared VPS slots are for all queues with jobs": {[]edit{backlog}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 40, 0)
+			waiting(s, "ocr", 1, 0)
+		}, []string{"launch", "launch", "launch"}},
+		"backlog: the last bits of a sum are no machine": {[]edit{backlog, set("queues.media.max_workers", 9)}, func(s *fleet.Snapshot) {
+			q := waiting(s, "media", 0, 0)
+			q.Arrivals, q.Service = 0.07, 100*time.Second
+		}, []string{"launch", "launch", "launch", "launch", "launch"}},
+		"backlog: figures beyond reason want all that is allowed": {[]edit{backlog}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 1<<60, 0).Service = time.Hour
+		}, []string{"launch", "launch", "launch"}},
+		"backlog: slots of providers that are not enabled do not matter": {[]edit{backlog}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 60, 0)
+			s.Offers[0].Slots, s.Offers[1].Slots = 4, 4
+		}, []string{"launch"}},
+		"a draining one takes the place of a new one": {[]edit{steps}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 30, 0)
+			add(s, cloud("a", draining))
+		}, []string{"launch", "launch"}},
+		"no more come back than may be there": {[]edit{steps, set("queues.media.max_workers", 1)}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 30, 0)
+			add(s, cloud("a", draining), cloud("b", draining))
+			s.Memory.Drained = map[string]time.Time{"a": noon, "b": noon}
+		}, []string{"undrain a"}},
 		"backlog: no service time, so the rule decides": {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 10, 0).Service = 0 }, []string{"launch"}},
 		"backlog: no service time and under the rule":   {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 9, 0).Service = 0 }, []string{"hold below_thresholds"}},
 		"backlog: a stuck head adds one":                {[]edit{backlog}, func(s *fleet.Snapshot) { waiting(s, "media", 1, 300*time.Second) }, []string{"launch"}},
@@ -273,6 +297,7 @@ func TestComplaint17DrainingMachinesComeBackBeforeOthersAreLaunched(t *testing.T
 		"one whose end has been asked for":     {cloud("a", idleFor(11*time.Minute), draining, func(w *fleet.Worker) { w.TerminateAt = noon }), drained("a"), []string{"launch"}},
 		"one that has said goodbye":            {cloud("a", idleFor(11*time.Minute), draining, func(w *fleet.Worker) { w.LeftAt = noon }), drained("a"), []string{"launch"}},
 		"one whose deadline is over":           {cloud("a", idleFor(11*time.Minute), draining, func(w *fleet.Worker) { w.DrainDeadline = noon }), drained("a"), []string{"launch"}},
+		"one that ends itself soon":            {cloud("a", idleFor(11*time.Minute), draining, func(w *fleet.Worker) { w.Request.MaxLife = time.Hour }), drained("a"), []string{"launch"}},
 		"one of another queue":                 {cloud("a", idleFor(11*time.Minute), draining, func(w *fleet.Worker) { w.Queues = []string{"ocr"} }), drained("a"), []string{"launch"}},
 		"one that may not take these jobs":     {cloud("a", idleFor(11*time.Minute), draining, onSpot), drained("a"), []string{"launch"}},
 	}

@@ -48,7 +48,7 @@ func (w want) cloudFirst(v view) want {
 	if others == 0 {
 		return w
 	}
-	w.clear, w.keep = false, v.have+1
+	w.keep = v.have + 1
 	if others > int64(v.free) && w.workers <= v.have && v.launching == 0 {
 		w.rule, w.patient, w.workers = "cloud_first.ready_jobs", true, v.have+1
 	}

@@ -102,6 +102,15 @@ func TestRemovalTakesWhatIsIdleAndNothingElse(t *testing.T) {
 			add(s, cloud("a", idleFor(time.Minute)))
 			s.Memory.Empty = map[string]time.Time{"media": noon.Add(-599 * time.Second)}
 		}, nil},
+		"steps: not empty while jobs wait in the database": {[]edit{steps}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 1, time.Minute).Depth = 0
+			add(s, cloud("a", idleFor(time.Minute)))
+			s.Memory.Empty = map[string]time.Time{"media": noon.Add(-time.Hour)}
+		}, nil},
+		"backlog: none goes while a head is stuck and another comes": {[]edit{backlog, wide}, func(s *fleet.Snapshot) {
+			waiting(s, "media", 1, 300*time.Second)
+			add(s, cloud("a", idleFor(20*time.Minute)), cloud("b", launching))
+		}, nil},
 		"steps: what the row wants stays": {[]edit{steps, wide}, func(s *fleet.Snapshot) {
 			waiting(s, "media", 1, 2*time.Minute)
 			add(s, cloud("a", idleFor(20*time.Minute)), cloud("b", idleFor(30*time.Minute)))

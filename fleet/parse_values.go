@@ -12,7 +12,7 @@ import (
 // is of the wrong kind.
 func readValue(v *node, into any, s spec, path string, f *faults) {
 	want := kindOf(into, s)
-	if v.kind != want && !(s.unit == perUnit && v.kind == aNumber) {
+	if v.kind != want && (s.unit != perUnit || v.kind != aNumber) {
 		f.add(path, "must be %s, not %s", want, v.kind)
 		return
 	}

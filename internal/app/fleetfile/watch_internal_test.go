@@ -70,7 +70,7 @@ func (w *watching) write(content string) {
 // pass lets seconds go by.
 func (w *watching) pass(seconds int) {
 	for range seconds {
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 	}
 }

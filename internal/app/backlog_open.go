@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app/settings"
 	"github.com/spillway-media/spillway/internal/jobsclient"
 	"github.com/spillway-media/spillway/jobs"
@@ -91,6 +93,22 @@ func OpenJobs(ctx context.Context, cfg settings.Config, log *slog.Logger) (*Jobs
 		return nil, errors.Join(err, store.Close())
 	}
 	return &JobsDesk{jobsclient.NewLocal(store, jobs.NewClient(store, rung, kinds(cfg))), store, rung}, nil
+}
+
+// Drain drains a worker, and writes down who wanted it. Its machine, if a
+// scheduler has started it, is ended by the next round that finds it without a job.
+func (d *JobsDesk) Drain(ctx context.Context, workerID string, within time.Duration) error {
+	if err := d.Local.Drain(ctx, workerID, within); err != nil {
+		return err
+	}
+	tables, err := tablesOf(d.store)
+	if err != nil {
+		return err
+	}
+	return wrapped("write down the drain", byHand(ctx, tables, fleet.Decision{
+		Kind: fleet.KindDrain, WorkerID: workerID, Within: within,
+		Sentence: fmt.Sprintf("Draining worker %s within %d seconds: an operator asked for it", workerID, int(within.Seconds())),
+	}))
 }
 
 // Close closes the database.

@@ -124,6 +124,7 @@ func (p *program) newWorker(ctx context.Context, facts machine.Facts) (*jobs.Wor
 		return nil, err
 	}
 	c := p.cfg
+	slots, reserve := p.slots(gate.Stats().Slots)
 	drain := c.JobDrainTimeout
 	if drain == 0 {
 		drain = -1 // zero is the other package's word for its default
@@ -137,12 +138,39 @@ func (p *program) newWorker(ctx context.Context, facts machine.Facts) (*jobs.Wor
 			Limits: c.Media(), Images: p.service, Blobs: p.backlog.blobs, Lister: p.sources,
 			Warmer: warmer, TempDir: c.SpoolDir, Log: p.log,
 		}),
-		Slots: c.Max, Lease: c.Lease, DrainTimeout: drain, Gate: gate, Machine: machineUse(facts),
+		Slots: slots, Reserve: reserve, Lease: c.Lease, DrainTimeout: drain, Gate: gate, Machine: machineUse(facts),
 	}, p.backlog.store, p.backlog.bell, p.log)
 	if err != nil {
 		return nil, fmt.Errorf("make worker: %w", err)
 	}
 	return worker, nil
+}
+
+// slots is how many jobs the worker holds at once, and how many of them are kept
+// for a queue: as the settings say, or in a process that schedules as its file
+// does with baseline_workers. Where nothing says how many slots there are, there
+// is one more than are kept at least.
+func (p *program) slots(cores int) (slots int, reserve map[string]int) {
+	reserve = p.cfg.Reserved()
+	if file := p.backlog.file; len(reserve) == 0 && file != nil {
+		for name, q := range file.Config().Queues {
+			if q.BaselineWorkers > 0 && slices.Contains(p.cfg.WorkedOn(), name) {
+				reserve[name] = q.BaselineWorkers
+			}
+		}
+	}
+	kept := 0
+	for _, n := range reserve {
+		kept += n
+	}
+	switch {
+	case p.cfg.Max == 0:
+		return max(2, 2*cores, kept+1), reserve
+	case kept >= p.cfg.Max && len(p.cfg.Reserve) == 0:
+		p.log.Warn("no slots are kept for queues", "slots", p.cfg.Max, "reason", "the scheduler's file has as many baseline_workers as max is, or more")
+		return p.cfg.Max, nil
+	}
+	return p.cfg.Max, reserve
 }
 
 // machineUse reads what the machine is used for when the worker asks.

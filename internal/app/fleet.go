@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -72,14 +73,33 @@ func (f *Fleet) Decisions(ctx context.Context, filter fleet.DecisionFilter, limi
 	return all, nil
 }
 
-// Reset clears a daily limit that has tripped, and answers what had; nil when
-// none had. What was spent that day stays spent.
+// Reset clears a daily limit that has tripped, writes down that somebody did,
+// and answers what had tripped; nil when nothing had. What was spent that day
+// stays spent.
 func (f *Fleet) Reset(ctx context.Context) (*fleet.Latch, error) {
 	latch, err := f.tables.Reset(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reset: %w", err)
+	if err != nil || latch == nil {
+		return nil, wrapped("reset", err)
 	}
-	return latch, nil
+	return latch, wrapped("write down the reset", byHand(ctx, f.tables, fleet.Decision{
+		Kind: fleet.KindReset, Latch: latch,
+		Sentence: fmt.Sprintf("An operator has reset the daily limit, which had tripped at %s of %s", latch.Spent, latch.Limit),
+	}))
+}
+
+// byHand writes down what an operator has done without the scheduler.
+func byHand(ctx context.Context, tables fleet.Ledger, d fleet.Decision) error {
+	d.At = time.Now()
+	d.ID = fleet.RequestID(d.At)
+	d.Tick, d.Origin, d.Rule, d.Outcome = d.ID, fleet.OriginManual, "manual", fleet.OutcomeDone
+	return tables.Record(ctx, fleet.Record{Decisions: []fleet.Decision{d}})
+}
+
+func wrapped(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // Once does one round; fleet.ErrNotLeader while another scheduler is the one that acts.

@@ -1,0 +1,199 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/store/sqlite"
+)
+
+// A scheduler's file without a machine to launch, and one of a cloud. Worker
+// processes are not for these tests: the program that they would start is the test.
+const (
+	bareFile = `{"mode": "hybrid",
+  "queues": {"images": {"max_workers": 2, "cloud_enabled": true}, "ocr": {"max_workers": 0, "cloud_enabled": true}},
+  "cost_limits": {"max_hourly_spend_cents": 500, "max_daily_spend_cents": 5000}}`
+	cloudFile = `{"mode": "hybrid",
+  "queues": {"images": {"max_workers": 2, "cloud_enabled": true}},
+  "cloud_providers": {"ionos": {"enabled": true, "datacenter": "de/fra", "server_type": "ENTERPRISE", "image": "worker", "cores": 2, "ram_mb": 4096,
+    "max_instances": 2, "prices": {"ENTERPRISE": {"on_demand_cents_per_hour": 9.5}}}},
+  "scaling_rules": {"scale_up": {"queue_depth_threshold": 1}},
+  "cost_limits": {"max_hourly_spend_cents": 500, "max_daily_spend_cents": 5000}}`
+)
+
+// schedulerFile makes one that nobody else can write.
+func schedulerFile(t *testing.T, content string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "scheduler.json")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tables opens the scheduler's side of a data folder's database for do.
+func tables(t *testing.T, data string, do func(ctx context.Context, f *sqlite.Fleet) error) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(data, "jobs.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	if err := do(t.Context(), store.Fleet()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// in runs a command on a data folder's database.
+func in(t *testing.T, data, file string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return command(t, append(args, "--data", data, "--database", "sqlite://"+filepath.Join(data, "jobs.db"), "--scheduler-config", file)...)
+}
+
+func TestADryRunSaysWhatWouldBeLaunchedAtWhichPriceAndWritesNothing(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	file := schedulerFile(t, cloudFile)
+	code, stdout, stderr := in(t, data, file, "schedule", "--once", "--dry-run")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{"launch images: Scaling up images: depth=1, oldest=", "ionos ENTERPRISE", "9.5 cents an hour", "nothing was changed"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output does not have %q:\n%s", want, stdout)
+		}
+	}
+	code, stdout, _ = in(t, data, file, "schedule", "decisions")
+	if code != 0 || !strings.Contains(stdout, "nothing was decided") {
+		t.Errorf("exit code %d, decisions:\n%s", code, stdout)
+	}
+}
+
+func TestAProviderThatTheProgramLacksIsForDryRunsOnly(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	for _, args := range [][]string{{"schedule", "--once"}, {"schedule"}, {"workers", "launch", "--queue", "images"}} {
+		code, _, stderr := in(t, data, schedulerFile(t, cloudFile), args...)
+		if code != 1 || !strings.Contains(stderr, "this program has no provider ionos") {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+func TestARoundIsWrittenDownAndEachOfItsDecisionsCanBeExplained(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	file := schedulerFile(t, "{}")
+	code, stdout, stderr := in(t, data, file, "schedule", "--once", "--json")
+	var report struct{ Decisions []fleet.Decision }
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != 0 || len(report.Decisions) == 0 {
+		t.Fatalf("exit code %d, %v, %s%s", code, err, stdout, stderr)
+	}
+	for _, d := range report.Decisions {
+		code, stdout, stderr := in(t, data, file, "schedule", "explain", d.ID)
+		if code != 0 || !strings.Contains(stdout, d.Sentence) || !strings.Contains(stdout, d.Rule) || !strings.Contains(stdout, d.Tick) {
+			t.Errorf("decision %s: exit code %d, %s%s", d.ID, code, stdout, stderr)
+		}
+	}
+	if code, _, stderr := in(t, data, file, "schedule", "explain", "none"); code != 1 || !strings.Contains(stderr, "decision none: ") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	code, stdout, _ = in(t, data, file, "schedule", "status")
+	for _, want := range []string{"vps_only", "ago", "images", "there is no worker", report.Decisions[0].ID} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("status, exit code %d, does not have %q:\n%s", code, want, stdout)
+		}
+	}
+}
+
+func TestWhatAnOperatorAsksForIsAnsweredUnderTheSameRules(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	bare := schedulerFile(t, bareFile)
+	tests := []struct {
+		name string
+		file string
+		args []string
+		code int
+		want string
+	}{
+		{"in vps_only nothing is launched", schedulerFile(t, "{}"), []string{"launch", "--queue", "images"}, 1, "vps_only"},
+		{"nor above the caps", bare, []string{"launch", "--queue", "ocr", "--count", "2"}, 1, "max_workers"},
+		{"nor where no provider is enabled", bare, []string{"launch", "--queue", "images", "--spot", "--for", "2h"}, 1, "Refused to launch images"},
+		{"nor for a queue that is not there", bare, []string{"launch", "--queue", "nights"}, 1, `no queue "nights"`},
+		{"a worker that is not there is not ended", bare, []string{"terminate", "w-none"}, 1, "no such worker"},
+		{"nobody asks for none", bare, []string{"launch", "--queue", "images", "--count", "0"}, 2, "--count: 0 is not within 1 to 100"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := in(t, data, test.file, append([]string{"workers"}, test.args...)...)
+			if code != test.code || !strings.Contains(stdout+stderr, test.want) {
+				t.Errorf("exit code %d, want %d; output does not have %q:\n%s%s", code, test.code, test.want, stdout, stderr)
+			}
+		})
+	}
+	code, stdout, _ := in(t, data, bare, "schedule", "decisions", "--json", "--queue", "images", "--kind", "hold")
+	if code != 0 || !strings.Contains(stdout, `"origin": "manual"`) {
+		t.Errorf("exit code %d, no decision is said to be an operator's:\n%s", code, stdout)
+	}
+}
+
+func TestAResetClearsTheLatchAndIsWrittenDown(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	file := schedulerFile(t, bareFile)
+	if code, stdout, _ := in(t, data, file, "schedule", "reset"); code != 0 || !strings.Contains(stdout, "nothing was changed") {
+		t.Errorf("without a latch: exit code %d, %s", code, stdout)
+	}
+	latch := fleet.Latch{At: time.Now(), Spent: fleet.Cents(4990), Limit: fleet.Cents(5000), Reason: "max_daily_spend_cents"}
+	tables(t, data, func(ctx context.Context, f *sqlite.Fleet) error { return f.Trip(ctx, latch) })
+	if code, stdout, _ := in(t, data, file, "schedule", "status"); code != 0 || !strings.Contains(stdout, "vps_only instead of hybrid") {
+		t.Errorf("status: exit code %d, %s", code, stdout)
+	}
+	if code, stdout, stderr := in(t, data, schedulerFile(t, "no JSON"), "schedule", "reset"); code != 0 || !strings.Contains(stdout, "4990 cents of 5000 cents") {
+		t.Errorf("reset, which needs no good file: exit code %d, %s%s", code, stdout, stderr)
+	}
+	if code, stdout, _ := in(t, data, file, "schedule", "decisions"); code != 0 || !strings.Contains(stdout, "An operator has reset the daily limit") {
+		t.Errorf("decisions: exit code %d, %s", code, stdout)
+	}
+	if code, stdout, _ := in(t, data, file, "schedule", "status"); code != 0 || !strings.Contains(stdout, "hybrid\n") {
+		t.Errorf("status afterwards: exit code %d, %s", code, stdout)
+	}
+}
+
+func TestADrainByHandIsWrittenDown(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	workOn(t, data)
+	if code, _, stderr := command(t, "workers", "drain", "w", "--data", data); code != 0 {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	code, stdout, _ := in(t, data, schedulerFile(t, "{}"), "schedule", "decisions", "--worker", "w")
+	if code != 0 || !strings.Contains(stdout, "Draining worker w within 300 seconds") {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+}
+
+func TestAFileThatOthersCanWriteIsRefused(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	file := schedulerFile(t, "{}")
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := in(t, data, file, "schedule", "--once")
+	if code != 1 || !strings.Contains(stderr, "can be written by others") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}

@@ -211,8 +211,9 @@ func (p *property) settle() {
 	p.booksAgree()
 }
 
-// booksAgree compares the ledger with the bills, once all is over: what was
-// booked may be more, by the time in which machines came and went.
+// booksAgree compares the ledger with the bills, once all is over. They differ by
+// what a price moved between two ticks, and by the time in which machines came
+// and went unseen.
 func (p *property) booksAgree() {
 	now := p.world.Clock.Now()
 	booked, err := p.world.Store.Spent(context.Background(), now.AddDate(0, 0, -2), now.AddDate(0, 0, 2))
@@ -225,7 +226,9 @@ func (p *property) booksAgree() {
 		billed += c.Billed(now.AddDate(0, 0, -2), now)
 		machines += len(c.Machines())
 	}
-	p.t.Logf("%d machines, billed %s, booked %s", machines, billed, booked)
+	if slack := billed/20 + fleet.Money(machines)*fleet.Cent/2; booked < billed-slack || booked > billed+slack {
+		p.fail("%d machines cost %s, and %s were booked", machines, billed, booked)
+	}
 }
 
 // watched is a cloud whose calls are looked at.

@@ -40,7 +40,7 @@ type job struct {
 // lane numbers what a job waits in: ten priorities of three classes each.
 func laneOf(priority int, c class) uint8 {
 	priority = min(max(priority, 1), priorities)
-	return uint8((priority-1)*int(classes) + int(c)) //nolint:gosec // 0 to 29
+	return uint8((priority-1)*int(classes) + int(c))
 }
 
 func priorityOf(lane uint8) int { return int(lane)/int(classes) + 1 }

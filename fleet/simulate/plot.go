@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// curve is one line of a plot, or one layer of a stack. Kind names its colour.
-type curve struct {
+// Curve is one line of a plot, or one layer of a stack. Kind names its colour.
+type Curve struct {
 	Name, Kind string
 	ys         []float64
 }
 
-// plot is one picture over time. Values hold from their time until the next,
+// Plot is one picture over time. Values hold from their time until the next,
 // so everything is drawn in steps.
-type plot struct {
+type Plot struct {
 	Title, Unit string
-	Curves      []curve
+	Curves      []Curve
 	from        time.Time
 	xs          []float64 // seconds
 	until       float64
@@ -36,7 +36,7 @@ const (
 )
 
 // SVG draws it.
-func (p plot) SVG() template.HTML {
+func (p Plot) SVG() template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, plotWidth, plotHeight, template.HTMLEscapeString(p.Title))
 	top, ticks := p.scale()
@@ -61,7 +61,7 @@ func (p plot) SVG() template.HTML {
 }
 
 // scale is where the plot ends at the top, and where its lines are.
-func (p plot) scale() (top float64, ticks []float64) {
+func (p Plot) scale() (top float64, ticks []float64) {
 	for i := range p.xs {
 		sum := 0.0
 		for _, c := range p.Curves {
@@ -98,16 +98,16 @@ func niceStep(least float64, whole bool) float64 {
 	return 10 * power
 }
 
-func (p plot) x(second float64) string {
+func (p Plot) x(second float64) string {
 	return oneDecimal(plotLeft + (plotWidth-plotLeft-plotRight)*second/max(p.until, 1))
 }
 
-func (p plot) y(v, top float64) string {
+func (p Plot) y(v, top float64) string {
 	return oneDecimal(plotHeight - plotBottom - (plotHeight-plotTop-plotBottom)*v/top)
 }
 
 // path goes along in steps.
-func (p plot) path(ys []float64, top float64) string {
+func (p Plot) path(ys []float64, top float64) string {
 	var b strings.Builder
 	last := ""
 	for i, x := range p.xs {
@@ -126,7 +126,7 @@ func (p plot) path(ys []float64, top float64) string {
 
 // stack puts each layer upon those before it; the last is drawn first, so that
 // each hides what of the next is below it.
-func (p plot) stack(b *strings.Builder, top float64) {
+func (p Plot) stack(b *strings.Builder, top float64) {
 	sums := make([][]float64, len(p.Curves))
 	for i, c := range p.Curves {
 		sums[i] = append([]float64(nil), c.ys...)
@@ -143,7 +143,7 @@ func (p plot) stack(b *strings.Builder, top float64) {
 }
 
 // times labels the axis below.
-func (p plot) times(b *strings.Builder) {
+func (p Plot) times(b *strings.Builder) {
 	total := time.Duration(p.until * float64(time.Second))
 	step, layout := timeStep(total)
 	first := p.from.Truncate(step)

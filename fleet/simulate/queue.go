@@ -68,7 +68,7 @@ func (q *queue) head(allowed uint32) (lane uint8, ok bool) {
 	if mask == 0 {
 		return 0, false
 	}
-	lane = uint8(bits.TrailingZeros32(mask)) //nolint:gosec // below 32
+	lane = uint8(bits.TrailingZeros32(mask))
 	for next := lane + 1; classOf(next) != short; next++ {
 		if mask&(1<<next) != 0 && q.lanes[next].first().since < q.lanes[lane].first().since {
 			lane = next
@@ -116,7 +116,7 @@ func (q *queue) state(now time.Duration) fleet.QueueState {
 		Name: q.name, Depth: int64(q.waiting), Rows: int64(q.waiting), Source: "database", Running: int64(q.running),
 	}
 	for mask := q.mask; mask != 0; mask &= mask - 1 {
-		lane := uint8(bits.TrailingZeros32(mask)) //nolint:gosec // below 32
+		lane := uint8(bits.TrailingZeros32(mask))
 		n, age := int64(q.lanes[lane].n), now-q.lanes[lane].first().since
 		s.Oldest = max(s.Oldest, age)
 		band := &s.Bands[bandOf(priorityOf(lane))]

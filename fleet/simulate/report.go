@@ -68,29 +68,29 @@ func (r Report) WriteHTML(to io.Writer) error {
 var kinds = []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"}
 
 // Overview compares all results in three plots.
-func (r Report) Overview() []plot {
-	depth := plot{Title: "Waiting jobs, all queues", Unit: "jobs", count: true}
-	machines := plot{Title: "Machines that are paid for", Unit: "machines", count: true}
-	money := plot{Title: "Money", Unit: "units of currency, from the beginning on"}
-	for _, p := range []*plot{&depth, &machines, &money} {
+func (r Report) Overview() []Plot {
+	depth := Plot{Title: "Waiting jobs, all queues", Unit: "jobs", count: true}
+	machines := Plot{Title: "Machines that are paid for", Unit: "machines", count: true}
+	money := Plot{Title: "Money", Unit: "units of currency, from the beginning on"}
+	for _, p := range []*Plot{&depth, &machines, &money} {
 		for i, x := range r.Results {
 			p.follow(x)
 			kind := kinds[i%len(kinds)]
 			switch p {
 			case &depth:
-				p.Curves = append(p.Curves, curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return float64(o.waiting()) })})
+				p.Curves = append(p.Curves, Curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return float64(o.waiting()) })})
 			case &machines:
-				p.Curves = append(p.Curves, curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return float64(o.machines()) })})
+				p.Curves = append(p.Curves, Curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return float64(o.machines()) })})
 			default:
-				p.Curves = append(p.Curves, curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return units(o.Booked) })})
+				p.Curves = append(p.Curves, Curve{x.Name, kind, x.over(p.xs, func(o Point) float64 { return units(o.Booked) })})
 			}
 		}
 	}
-	return []plot{depth, machines, money}
+	return []Plot{depth, machines, money}
 }
 
 // follow takes the axis of the result with the most points.
-func (p *plot) follow(r Result) {
+func (p *Plot) follow(r Result) {
 	if len(p.xs) == 0 {
 		p.from = r.From
 		for _, o := range r.Series {
@@ -125,18 +125,18 @@ func (o Point) waiting() int {
 func (o Point) machines() int { return o.OnDemand + o.Spot + o.Booting + o.Draining }
 
 // Plots are the queues, the machines and the money of one result.
-func (r Report) Plots(i int) []plot {
+func (r Report) Plots(i int) []Plot {
 	x := r.Results[i]
 	var xs []float64
 	for _, o := range x.Series {
 		xs = append(xs, float64(o.Second))
 	}
-	base := plot{from: x.From, xs: xs, until: x.Until.Sub(x.From).Seconds()}
+	base := Plot{from: x.From, xs: xs, until: x.Until.Sub(x.From).Seconds()}
 	depth, machines, money := base, base, base
 	depth.Title, depth.Unit, depth.count = "Waiting jobs by queue", "jobs", true
 	for q, result := range x.Queues {
 		if result.Jobs > 0 {
-			depth.Curves = append(depth.Curves, curve{result.Name, kinds[q%len(kinds)], x.over(xs, func(o Point) float64 { return float64(o.Depth[q]) })})
+			depth.Curves = append(depth.Curves, Curve{result.Name, kinds[q%len(kinds)], x.over(xs, func(o Point) float64 { return float64(o.Depth[q]) })})
 		}
 	}
 	machines.Title, machines.Unit, machines.count, machines.stacked = "Machines", "machines, the VPS apart", true, true
@@ -149,16 +149,16 @@ func (r Report) Plots(i int) []plot {
 		{"booting", "c3", func(o Point) float64 { return float64(o.Booting) }},
 		{"draining", "c7", func(o Point) float64 { return float64(o.Draining) }},
 	} {
-		machines.Curves = append(machines.Curves, curve{layer.name, layer.kind, x.over(xs, layer.of)})
+		machines.Curves = append(machines.Curves, Curve{layer.name, layer.kind, x.over(xs, layer.of)})
 	}
-	return []plot{depth, machines, r.moneyPlot(money, i)}
+	return []Plot{depth, machines, r.moneyPlot(money, i)}
 }
 
 // moneyPlot is what was spent on each day so far, against the daily limit.
-func (r Report) moneyPlot(p plot, i int) plot {
+func (r Report) moneyPlot(p Plot, i int) Plot {
 	x := r.Results[i]
 	p.Title, p.Unit = "Money by day", "units of currency, from midnight on"
-	p.Curves = []curve{{"spent today", "c1", x.over(p.xs, func(o Point) float64 { return units(o.Today) })}}
+	p.Curves = []Curve{{"spent today", "c1", x.over(p.xs, func(o Point) float64 { return units(o.Today) })}}
 	p.limit = units(r.Limits[i].Daily)
 	p.limitName = "daily limit " + moneyText(r.Limits[i].Daily)
 	return p

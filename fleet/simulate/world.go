@@ -45,7 +45,7 @@ func newWorld(cfg fleet.Config, o Options) *world {
 		dice:     rand.New(rand.NewPCG(o.Seed, 1)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Queues)) {
-		w.index[name] = uint8(len(w.queues)) //nolint:gosec // settings name a handful
+		w.index[name] = uint8(len(w.queues))
 		w.queues = append(w.queues, queue{name: name})
 	}
 	return w
@@ -75,7 +75,7 @@ func (w *world) begin(first time.Time) {
 // add puts a machine and its row down.
 func (w *world) add(row fleet.Worker, kept map[string]int) *machine {
 	m := &machine{
-		row: row, state: fleet.MachinePending, index: int32(len(w.machines)), //nolint:gosec // one by one
+		row: row, state: fleet.MachinePending, index: int32(len(w.machines)),
 		slots: make([]slot, row.Slots), kept: make([]int, len(w.queues)), inUse: make([]int, len(w.queues)),
 		shared: row.Slots, launchedAt: w.now, lanes: allLanes,
 	}
@@ -189,7 +189,7 @@ func (w *world) run(m *machine, j job) {
 		m.busy++
 		m.inUse[j.queue]++
 		w.queues[j.queue].running++
-		w.agenda.add(event{at: w.now + j.left, kind: jobEnds, machine: m.index, slot: uint16(i), turn: s.turn}) //nolint:gosec // slots are few
+		w.agenda.add(event{at: w.now + j.left, kind: jobEnds, machine: m.index, slot: uint16(i), turn: s.turn})
 		return
 	}
 }

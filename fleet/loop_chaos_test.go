@@ -77,7 +77,7 @@ func (l *loop) chaoticTick(c *chaos) {
 func TestWhateverGoesWrongNoMachineAndNoJobIsForgotten(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			c := &chaos{rnd: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a test that can be repeated
+			c := &chaos{rnd: rand.New(rand.NewPCG(seed, 1))}
 			l := newLoop(t, func(cfg *fleet.Config) {
 				cfg.Providers["google"] = fleet.ProviderConfig{Enabled: true, Types: []string{"c2-standard-4"}, MaxInstances: 5}
 				cfg.ScaleUp.Cooldown = time.Minute

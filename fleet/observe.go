@@ -276,8 +276,18 @@ func (s *Scheduler) reprice(offers []Offer) {
 	s.offers = append(s.offers, offers...)
 }
 
+// patience is how long a provider may take that has failed so many times in a
+// row: while it hangs, ticks of all queues wait for it, so only each fifth gives
+// it the time that a slow one needs.
+func patience(failed int) time.Duration {
+	if failed%5 != 0 {
+		return inventoryTime / 6
+	}
+	return inventoryTime
+}
+
 func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex) {
-	list, err := bounded(ctx, s.calls, "inventory of "+name, inventoryTime, func(ctx context.Context) (Inventory, error) {
+	list, err := bounded(ctx, s.calls, "inventory of "+name, patience(snap.Memory.Faults[sourceProvider+name]), func(ctx context.Context) (Inventory, error) {
 		return p.Inventory(ctx, snap.FleetID)
 	})
 	mu.Lock()
@@ -294,7 +304,8 @@ func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, s
 }
 
 func (s *Scheduler) askOffers(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex) {
-	offers, err := bounded(ctx, s.calls, "prices of "+name, inventoryTime, p.Offers)
+	failed := max(snap.Memory.Faults[sourcePrices+name], snap.Memory.Faults[sourceProvider+name])
+	offers, err := bounded(ctx, s.calls, "prices of "+name, patience(failed), p.Offers)
 	mu.Lock()
 	defer mu.Unlock()
 	if err != nil {

@@ -56,9 +56,16 @@ func (s *Scheduler) missing(cfg Config) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !cfg.Providers[name].Enabled || s.Providers[name] != nil })
 }
 
+// elect tries once. An election that is won when nobody waits for it any more is
+// given back, or nobody could win it.
 func (s *Scheduler) elect(ctx context.Context) (Election, error) {
 	return bounded(ctx, s.calls, "elector", databaseTime, func(ctx context.Context) (Election, error) {
-		return s.Elector.Elect(ctx, electionName)
+		e, err := s.Elector.Elect(ctx, electionName)
+		if e != nil && ctx.Err() != nil {
+			e.Release()
+			return nil, fmt.Errorf("elect too late: %w", ctx.Err())
+		}
+		return e, err
 	})
 }
 

@@ -22,17 +22,17 @@ func (r reserve) validate(queues []string, slots int) error {
 			own++
 		}
 		if n < 0 {
-			errs = append(errs, fmt.Errorf("Reserve keeps %d slots for %.60q; it must be at least 0", n, queue))
+			errs = append(errs, fmt.Errorf("reserve keeps %d slots for %.60q; it must be at least 0", n, queue))
 		}
 		if !slices.Contains(queues, queue) {
-			errs = append(errs, fmt.Errorf("Reserve keeps slots for %.60q, which is not in Row.Queues", queue))
+			errs = append(errs, fmt.Errorf("reserve keeps slots for %.60q, which is not in Row.Queues", queue))
 		}
 	}
 	if own < len(queues) {
 		sum++ // one to share, or the others would never run
 	}
 	if slots > 0 && len(r) > 0 && sum > slots {
-		errs = append(errs, fmt.Errorf("Reserve needs %d slots, one to share included where a queue has none, and Slots is %d", sum, slots))
+		errs = append(errs, fmt.Errorf("reserve needs %d slots, one to share included where a queue has none, and Slots is %d", sum, slots))
 	}
 	return errors.Join(errs...)
 }

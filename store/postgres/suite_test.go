@@ -30,7 +30,7 @@ func (c *cluster) backend(t *testing.T) *storetest.Backend {
 	f := newFixture(t, c)
 	return &storetest.Backend{
 		Store:   f.Store,
-		Fleet:   f.Store.Fleet(),
+		Fleet:   f.Fleet(),
 		Shift:   f.shift,
 		Reopen:  func(t testing.TB) jobs.Store { return f.open(t) },
 		Crash:   c.Restart,
@@ -51,9 +51,9 @@ WITH filled AS (
 		CASE WHEN i %% 20 = 0 THEN 'failed' WHEN i %% 21 = 0 THEN 'cancelled' ELSE 'succeeded' END, false,
 		t, t, t, t + interval '900 ms', 1, 5, 'worker-1', '1 hour', '{"sizes":"300x0,1200x0","format":"webp"}', '{"outputs":[]}'
 	FROM (SELECT i, now() - i * interval '1 ms' - interval '1 second' AS t FROM generate_series(1, %d) AS s (i)) s
-	RETURNING id, worker_id, state, started_at, finished_at)
-INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, finished_at)
-SELECT id, 1, worker_id, state, started_at, finished_at FROM filled`, n))
+	RETURNING id, queue, worker_id, state, started_at, finished_at)
+INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, finished_at, queue)
+SELECT id, 1, worker_id, state, started_at, finished_at, queue FROM filled`, n))
 }
 
 // victimOf names the database that the test binary works on as another process.

@@ -49,8 +49,8 @@ SELECT 'image.derive', CASE i % 3 WHEN 0 THEN 'images' WHEN 1 THEN 'documents' E
   CASE WHEN i % 20 = 0 THEN 'failed' WHEN i % 21 = 0 THEN 'cancelled' ELSE 'succeeded' END, 0,
   t, t, t, t + 900, 1, 5, 'worker-1', 3600000, 1, '{"sizes":"300x0,1200x0","format":"webp"}'
 FROM (SELECT i, CAST(unixepoch('subsec') * 1000 AS INTEGER) - 1000 - i AS t FROM filling);
-INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, finished_at)
-SELECT id, 1, worker_id, state, started_at, finished_at FROM processing_jobs
+INSERT INTO job_attempts (job_id, number, worker_id, status, started_at, finished_at, queue)
+SELECT id, 1, worker_id, state, started_at, finished_at, queue FROM processing_jobs
 WHERE finished_at IS NOT NULL AND id > (SELECT max(id) FROM processing_jobs) - (SELECT count(*) FROM filling);
 DROP TABLE filling;`
 

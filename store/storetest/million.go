@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -15,7 +16,7 @@ const backlog = 2_000
 
 // Million fills a store with finished jobs (a few thousand; a million when
 // SPILLWAY_HEAVY is 1 and the race detector is off) and compares how long a claim, the count of queues with
-// their oldest ages, and a page of the newest take with what they took before. What is
+// their oldest ages, a page of the newest and a scheduler's look at demand take with what they took before. What is
 // printed is for the documents; held is only that nothing grows with history.
 func Million(t *testing.T, open func(t *testing.T) *Backend) {
 	n := 5_000
@@ -33,7 +34,7 @@ func Million(t *testing.T, open func(t *testing.T) *Backend) {
 	t.Logf("summary: %d finished jobs put in within %v", n, time.Since(began).Round(time.Millisecond))
 	f.sample()
 	full := f.sample()
-	for _, what := range []string{"claim", "queues", "page", "beat"} {
+	for _, what := range slices.Sorted(maps.Keys(full)) {
 		t.Logf("summary: %s with %d finished jobs: %s; with none: %s", what, n, percentiles(full[what]), percentiles(empty[what]))
 		// A plan that reads history is thousands of times slower with a
 		// million rows; a noisy machine is not.
@@ -74,6 +75,13 @@ func (f *fixture) sample() map[string][]time.Duration {
 			_, err := f.Store.Jobs(f.ctx, jobs.Filter{State: jobs.Queued, Queue: "bulk"})
 			return err
 		})
+	}
+	if f.Fleet == nil {
+		return times
+	}
+	for range 20 {
+		measure("demand", func() error { _, _, err := f.Fleet.Demand(f.ctx, claim.Queues); return err })
+		measure("fleet", func() error { _, err := f.Fleet.Fleet(f.ctx); return err })
 	}
 	return times
 }

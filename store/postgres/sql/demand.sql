@@ -1,6 +1,8 @@
 -- Each of the queues: ready jobs by priority with the oldest, long ones by
 -- priority and whether they resume, running ones, and of the latest 100 attempts
--- that came to an end of their own the mean time, the failures, and all.
+-- that came to an end of their own (among the latest 300) the mean time, the
+-- failures, and all. Rows are compared as such, and not the queue alone, so that
+-- the planner reads the index from its end whatever it thinks of the table.
 SELECT q.name, r.priorities, r.depths, r.oldest, l.priorities, l.resumes, l.depths,
     (SELECT count(*) FROM processing_jobs j WHERE j.state = 'running' AND j.queue = q.name),
     a.mean, a.failed, a.finished
@@ -20,8 +22,12 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT coalesce(avg(e.finished_at - e.started_at), interval '0') AS mean,
         count(*) FILTER (WHERE e.status = 'failed') AS failed, count(*) AS finished
-    FROM (SELECT t.status, t.started_at, t.finished_at FROM job_attempts t
-          WHERE t.queue = q.name AND t.queue <> '' AND t.finished_at IS NOT NULL AND t.status IN ('succeeded', 'failed')
-          ORDER BY t.finished_at DESC LIMIT 100) e
+    FROM (SELECT l.status, l.started_at, l.finished_at FROM (
+              SELECT t.status, t.started_at, t.finished_at FROM job_attempts t
+              WHERE (t.queue, t.finished_at) >= (q.name, '-infinity'::timestamptz)
+                  AND (t.queue, t.finished_at) <= (q.name, 'infinity'::timestamptz)
+                  AND t.queue <> '' AND t.finished_at IS NOT NULL
+              ORDER BY t.queue DESC, t.finished_at DESC LIMIT 300) l
+          WHERE l.status IN ('succeeded', 'failed') ORDER BY l.finished_at DESC LIMIT 100) e
 ) a
 ORDER BY q.place;

@@ -11,7 +11,8 @@ WITH RECURSIVE names AS (
     SELECT a.queue, a.job_id, a.worker_id, least(a.finished_at, @until, {now}) - greatest(a.started_at, @from) AS took
     FROM names n CROSS JOIN LATERAL (
         SELECT * FROM job_attempts t
-        WHERE t.queue = n.queue AND t.queue <> '' AND t.finished_at IS NOT NULL AND t.finished_at > @from::timestamptz) a
+        WHERE t.queue = n.queue AND t.queue <> '' AND t.finished_at IS NOT NULL AND t.finished_at > @from::timestamptz
+        OFFSET 0) a -- for each queue by itself: the planner knows too little to join them
     WHERE a.started_at < @until::timestamptz
     UNION ALL
     SELECT j.queue, j.id, j.worker_id, least(@until, {now}) - greatest(j.started_at, @from)

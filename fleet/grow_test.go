@@ -68,6 +68,14 @@ func TestGrowthIsDecidedOrHeldWithItsReason(t *testing.T) {
 			waiting(s, "media", 99, 20*time.Minute)
 			add(s, cloud("a", idleFor(30*time.Minute)))
 		}, []string{"hold not_taken"}},
+		"a worker that was at work since they came": {nil, func(s *fleet.Snapshot) {
+			waiting(s, "media", 99, 20*time.Minute)
+			add(s, cloud("a", idleFor(5*time.Minute)))
+		}, []string{"launch"}},
+		"jobs that have just come to an idle worker": {nil, func(s *fleet.Snapshot) {
+			waiting(s, "media", 99, time.Minute)
+			add(s, cloud("a", idleFor(30*time.Minute)))
+		}, []string{"launch"}},
 		"a spot worker leaves alone what it may not take": {nil, func(s *fleet.Snapshot) {
 			interactive(waiting(s, "media", 99, 20*time.Minute))
 			add(s, cloud("a", idleFor(30*time.Minute), onSpot))
@@ -351,5 +359,16 @@ func TestComplaint21TimesFromAWrongClockHoldNothingUp(t *testing.T) {
 	add(&s, cloud("a", idleFor(-time.Hour)))
 	if n := count(fleet.KindDrain, fleet.Decide(noon, settings(t), s)); n != 0 {
 		t.Error("a job that ends an hour from now made a worker idle")
+	}
+}
+
+func TestAHoldNamesTheCandidatesThatWereLeftOut(t *testing.T) {
+	s := quiet()
+	waiting(&s, "media", 50, 0)
+	priceless(&s)
+	for _, x := range fleet.Decide(noon, settings(t), s) {
+		if x.Queue == "media" && (x.Rule != "no_price" || len(x.Rejected) < 2) {
+			t.Errorf("%+v", x)
+		}
 	}
 }

@@ -73,6 +73,11 @@ func TestRemovalTakesWhatIsIdleAndNothingElse(t *testing.T) {
 		"a machine whose paid time ends before the next tick": {nil, func(s *fleet.Snapshot) {
 			add(s, cloud("a", idleFor(20*time.Minute), func(w *fleet.Worker) { w.Granularity = 61 * time.Minute }))
 		}, []string{"a " + idle}},
+		"a launch without an answer is for repair": {[]edit{set("mode", "vps_only")}, func(s *fleet.Snapshot) {
+			w := cloud("a", launching)
+			w.InstanceID = ""
+			s.Workers = append(s.Workers, w)
+		}, nil},
 		"an operator's machine until its time is over": {nil, func(s *fleet.Snapshot) {
 			add(s, cloud("a", idleFor(20*time.Minute), until(time.Second)))
 		}, nil},

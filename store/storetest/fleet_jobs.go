@@ -147,8 +147,8 @@ func silentStays(f *fixture) {
 	fleetOf(f).hire("w-1")
 	f.Shift(time.Hour)
 	f.beat()
-	f.equal("who is buried", f.bury(10*time.Minute), []string{"w-1"})
-	f.equal("who is buried again", f.bury(10*time.Minute), []string(nil))
+	f.equal("who is buried", f.bury(20*time.Minute), []string{"w-1"})
+	f.equal("who is buried again", f.bury(20*time.Minute), []string(nil))
 	f.left("w-1")
 }
 

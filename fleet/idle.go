@@ -65,6 +65,9 @@ type less struct{ keep, left int }
 // asked as if it had gone, so that no removal brings about the launch that undoes
 // it.
 func (d *deciding) keeps(w Worker) (why, rule string, l less) {
+	if d.cfg.Policy != PolicySteps && d.idle(w) <= d.cfg.ScaleDown.Idle {
+		return d.keptByRules(w), ruleIdle, l // only steps lets go of what has just become idle
+	}
 	d.leaving[w.ID] = true
 	defer delete(d.leaving, w.ID)
 	cleared := true

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"cmp"
+	"reflect"
+	"strings"
+
 	"github.com/alecthomas/kong"
 
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -38,6 +42,26 @@ type grammar struct {
 	Helper helperCommand `cmd:"" name:"encode-helper" hidden:"" help:"Encode for a server that has started this process."`
 
 	AskVersion versionFlag `name:"version" help:"Print the version, as the command does."`
+}
+
+// grammarFor is the part of the grammar that a command line needs: the command
+// that it begins with, and all of it where that is none. To build what has every
+// setting as a flag several times takes as long as all the rest of a start.
+func grammarFor(args []string) any {
+	whole := reflect.TypeFor[grammar]()
+	for i := range whole.NumField() {
+		command := whole.Field(i)
+		name := cmp.Or(command.Tag.Get("name"), strings.ToLower(command.Name))
+		if _, ok := command.Tag.Lookup("cmd"); !ok || len(args) == 0 || name != args[0] {
+			continue
+		}
+		parts := []reflect.StructField{command}
+		if version, ok := whole.FieldByName("AskVersion"); ok {
+			parts = append(parts, version)
+		}
+		return reflect.New(reflect.StructOf(parts)).Interface()
+	}
+	return &grammar{}
 }
 
 // layers are the file and the environment below a command's flags.
@@ -125,7 +149,7 @@ func resolve(loaded *settings.Loaded, flag *kong.Flag) any {
 	return text[0]
 }
 
-func newParser(s *session, g *grammar, exit func(int)) (*kong.Kong, error) {
+func newParser(s *session, g any, exit func(int)) (*kong.Kong, error) {
 	return kong.New(g,
 		kong.Name("spillway"),
 		kong.Description(description),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -218,4 +219,27 @@ func flagNames(parser *kong.Kong, command string) []string {
 		}
 	}
 	return names
+}
+
+func TestACommandLineIsReadByItsOwnPartOfTheGrammar(t *testing.T) {
+	whole := reflect.TypeFor[grammar]()
+	for i := range whole.NumField() {
+		field := whole.Field(i)
+		if _, command := field.Tag.Lookup("cmd"); !command {
+			continue
+		}
+		name := strings.ToLower(field.Name)
+		if other := field.Tag.Get("name"); other != "" {
+			name = other
+		}
+		part := reflect.TypeOf(grammarFor([]string{name, "--help"})).Elem()
+		if part.NumField() != 2 || part.Field(0).Type != field.Type {
+			t.Errorf("%s is read by %v", name, part)
+		}
+	}
+	for _, args := range [][]string{nil, {"--help"}, {"scheduel"}, {"ask-version"}} {
+		if got := reflect.TypeOf(grammarFor(args)).Elem(); got != whole {
+			t.Errorf("%v is read by %v, want all of the grammar", args, got)
+		}
+	}
 }

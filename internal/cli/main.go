@@ -45,7 +45,7 @@ func Main(ctx context.Context, args []string, system System) int {
 
 func run(ctx context.Context, s *session, args []string) error {
 	shown := false
-	parser, err := newParser(s, &grammar{}, func(int) { shown = true })
+	parser, err := newParser(s, grammarFor(args), func(int) { shown = true })
 	if err != nil {
 		return fmt.Errorf("build command line: %w", err)
 	}

@@ -136,7 +136,11 @@ func TestFlagsAreTheSettings(t *testing.T) {
 
 // sameNames are flags that have the name of a setting and are none. A layer
 // must not give them a value.
-var sameNames = map[string]bool{"enqueue --queue": true, "jobs list --queue": true, "workers launch --queue": true, "schedule decisions --queue": true}
+var sameNames = map[string]bool{
+	"enqueue --queue": true, "jobs list --queue": true, "workers launch --queue": true, "schedule decisions --queue": true,
+	"simulate --queue": true, "simulate --jobs": true,
+	"config check --scheduler-config": true, // checks the layers, so that it takes nothing from them
+}
 
 func TestNoOtherFlagHasTheNameOfASetting(t *testing.T) {
 	_, parser := parse(t, nil, "version")

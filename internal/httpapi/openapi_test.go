@@ -288,7 +288,7 @@ func TestRoutesOfFilesNeedAPlaceForFiles(t *testing.T) {
 		method, target, _ := strings.Cut(request, " ")
 		wantProblem(t, b.call(method, target, "x"), 404, "not-found")
 	}
-	if n := len(b.Routes()); n != 10 {
+	if n := len(b.Routes()); n != 12 {
 		t.Errorf("%d routes: %s", n, fmt.Sprint(b.Routes()))
 	}
 }

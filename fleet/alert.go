@@ -30,7 +30,11 @@ func (d *deciding) alert() {
 	due = append(due, d.snap.Memory.Events...)
 	slices.SortStableFunc(due, func(a, b Notice) int { return cmp.Compare(rank(a.Level), rank(b.Level)) })
 	for _, n := range due[:min(len(due), mostNotices)] {
-		d.add(Decision{Kind: KindAlert, Queue: n.Queue, WorkerID: n.WorkerID, Rule: "alert." + n.Name, Sentence: n.Sentence, Inputs: inputsOf(n), Alert: &n})
+		sentence := n.Sentence
+		if f := found[n.Key]; f != nil && f.brief != "" && !n.Resolved {
+			sentence = f.brief
+		}
+		d.add(Decision{Kind: KindAlert, Queue: n.Queue, WorkerID: n.WorkerID, Rule: "alert." + n.Name, Sentence: sentence, Inputs: inputsOf(n), Alert: &n})
 	}
 }
 

@@ -77,7 +77,8 @@ func (w *watch) spendThreshold() {
 
 func (w *watch) faults() {
 	for _, f := range w.snap.Faults {
-		w.raise(f.Source, fmt.Sprint(f.Times), "", "The scheduler cannot see %s, and holds what hangs on it: %s", f.Source, f.Reason)
+		brief := fmt.Sprintf("The scheduler cannot see %s, and holds what hangs on it", f.Source)
+		w.raise(f.Source, fmt.Sprint(f.Times), "", "%s: %s", brief, f.Reason).brief = brief
 	}
 }
 

@@ -80,8 +80,9 @@ func (r *alertRule) notice(now time.Time, key, subject string, c Condition) Noti
 	return n
 }
 
-// finding is a condition that holds.
-type finding struct{ sentence, value, threshold string }
+// finding is a condition that holds. What is brief leaves out the words of an
+// error, which are for those who are told and not for whoever lists decisions.
+type finding struct{ sentence, brief, value, threshold string }
 
 // watch is one look at everything.
 type watch struct {
@@ -93,12 +94,14 @@ type watch struct {
 	found   map[string]*finding
 }
 
-func (w *watch) raise(subject, value, threshold, sentence string, args ...any) {
+func (w *watch) raise(subject, value, threshold, sentence string, args ...any) *finding {
 	key := w.rule.name
 	if subject != "" {
 		key += "/" + subject
 	}
-	w.found[key] = &finding{sentence: fmt.Sprintf(sentence, args...), value: value, threshold: threshold}
+	f := &finding{sentence: fmt.Sprintf(sentence, args...), value: value, threshold: threshold}
+	w.found[key] = f
+	return f
 }
 
 // unseen is true for what this look could not see.

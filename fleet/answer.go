@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -86,7 +85,7 @@ func (d *deciding) answerOne(r Request, id string) bool {
 	candidates, rejected := d.candidates(r.Queue, markets, r.Provider)
 	if len(candidates) == 0 {
 		b := obstacle(rejected)
-		d.refuse(r, b.Rule, strings.TrimPrefix(b.What+": "+b.Reason, ": "), rejected)
+		d.refuse(r, b.Rule, b.why(), rejected)
 		return false
 	}
 	d.answerWith(r, id, v, candidates, rejected)

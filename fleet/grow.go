@@ -91,8 +91,7 @@ func (d *deciding) launch(v view, w want, market Market) barrier {
 	candidates, rejected := d.candidates(v.Name, orderOf(market), "")
 	if len(candidates) == 0 {
 		b := obstacle(rejected)
-		why := strings.TrimPrefix(b.What+": "+b.Reason, ": ")
-		return barrier{rule: b.Rule, why: why, limit: b.Reason, rejected: rejected}
+		return barrier{rule: b.Rule, why: b.why(), limit: b.limit(), rejected: rejected}
 	}
 	x := d.scaling(KindLaunch, v, w)
 	x.Sentence = fmt.Sprintf("Scaling up %s: depth=%d, oldest=%ds", v.Name, v.Depth, v.Oldest/time.Second)

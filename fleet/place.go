@@ -212,6 +212,26 @@ func obstacle(rejected []Rejected) Rejected {
 	return Rejected{Rule: "no_offer", Reason: "no provider offers a machine"}
 }
 
+// limit is the reason as a decision's sentence has it, which is told over HTTP:
+// without what only the file, the provider or its errors say of a machine.
+func (r Rejected) limit() string {
+	switch r.Rule {
+	case "fault":
+		return "it could not be asked"
+	case "spot_max_price":
+		return "spot_max_price is under the price"
+	case "zone":
+		return "nothing is offered where machines are to be"
+	}
+	return r.Reason
+}
+
+// why is the limit, with the provider that it is about.
+func (r Rejected) why() string {
+	provider, _, _ := strings.Cut(r.What, " ")
+	return strings.TrimPrefix(provider+": "+r.limit(), ": ")
+}
+
 // marketsFor says in which market each of n more workers of a queue belongs, by
 // the routing rows of the jobs that wait and the workers that are there.
 func marketsFor(q QueueState, cfg Queue, have map[Market]int, n int) []Market {

@@ -54,7 +54,7 @@ type ScalingEntry struct {
 }
 
 // placesOfFile are inputs that repeat what the file says of machines.
-var placesOfFile = []string{"offer", "price_cents", "token"}
+var placesOfFile = []string{"offer", "price_cents", "rate_cents_per_hour", "token"}
 
 func told(d fleet.Decision) ScalingDecision {
 	inputs := slices.DeleteFunc(slices.Clone(d.Inputs), func(f fleet.Fact) bool { return slices.Contains(placesOfFile, f.Name) })

@@ -2,9 +2,11 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,11 +124,14 @@ func planted(t *testing.T) (file string, secrets []string) {
 	}
 	file = string(text)
 	for _, change := range [][2]string{
+		{`"policy": "backlog"`, `"policy": "seed", "credit_margin_percent": 4391, "registration_timeout_seconds": 47123`},
 		{`"eu-west-3"`, `"planted-region-1"`}, {`"c6i.xlarge"`, `"planted.type1"`}, {`"c5.xlarge"`, `"planted.type2"`},
 		{`"ami-0123456789abcdef0"`, `"ami-0f1a47ed1f1a47ed1"`}, {`"0.12"`, `"0.187653"`}, {"20.2", "20.7391"}, {"7.48", "7.6193"},
 		{`"surcharge_cents_per_hour": 1`, `"surcharge_cents_per_hour": 1.8377`}, {`"europe-west1-b"`, `"planted-zone1-b"`},
 		{`"c2-standard-4"`, `"planted-standard-4"`}, {"hypermedia-worker-latest", "planted-image"}, {"22.97", "22.1973"}, {"5.56", "5.5137"},
 		{`"de/fra"`, `"pl/ant"`}, {`"VCPU"`, `"PLANTED"`}, {"8192", "8448"}, {"0.05", "0.0577"}, {`"Europe/Paris"`, `"Pacific/Chatham"`},
+		{`"cores": 4`, `"cores": 933`}, {`"quiet_minutes": 60`, `"quiet_minutes": 34157`},
+		{`"ionos": {`, `"hook": {"enabled": false, "command": ["/opt/planted-hook", "--planted"]}, "ionos": {`},
 		{`{ "kind": "log" }`, `{"kind": "webhook", "url": "https://planted.example/hook?planted-token", "key_file": "` + key + `",
 			"template": "{\"planted-template\": {{json .Sentence}}}"}`},
 	} {
@@ -137,53 +142,41 @@ func planted(t *testing.T) (file string, secrets []string) {
 	}
 	return file, []string{
 		"planted", "PLANTED", "f1a47ed", "187653", "18.7653", "20.7391", "7.6193", "1.8377", "22.1973", "5.5137", "pl/ant", "8448", "0577", "Chatham",
-		"207391", "76193", "18377", "225768", "94570",
+		"207391", "76193", "18377", "225768", "94570", "22.5768", "24.035", "9.457", "7.3514", "4391", "47123", "933", "34157",
 	}
 }
+
+// TestEveryKeyOfTheSchedulersFileIsPlantedOrMayBeQuoted has a new key fail until
+// somebody has decided which of the two it is.
+func TestEveryKeyOfTheSchedulersFileIsPlantedOrMayBeQuoted(t *testing.T) {
+	file, _ := planted(t)
+	for _, k := range fleet.Keys() {
+		name := k.Path[strings.LastIndexAny(k.Path, ".]")+1:]
+		if !strings.Contains(file, `"`+name+`"`) && !slices.Contains(quotable, name) {
+			t.Errorf("%s is neither planted nor one that a decision may quote", k.Path)
+		}
+	}
+}
+
+// quotable are keys that the planted file leaves out: limits and thresholds, and
+// values that are no word of the operator's own.
+var quotable = []string{"min_lifetime_minutes", "max_terminations_per_tick", "provider_preference", "cloud_provider", "batch", "slots", "levels"}
 
 // The scheduler's file is never sent over HTTP; only the limit or threshold that
 // a decision quotes is.
 func TestNoAnswerHasWhatStandsInTheSchedulersFile(t *testing.T) {
 	file, secrets := planted(t)
-	cfg, err := fleet.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := fleettest.NewWorld(time.Now().UTC().Truncate(time.Second))
+	w, kinds := liveThrough(t, file)
 	b := newJobBench(t, func(c *httpapi.JobsConfig) { c.Scaling = w.Store })
-	w.AddCloud("aws", offer("aws", "planted.type1", "planted-region-1a", 207_391), offer("aws", "planted.type2", "planted-region-1a", 207_391))
-	w.AddCloud("google", offer("google", "planted-standard-4", "planted-zone1-b", 221_973))
-	s, err := fleet.New(fleet.Parts{
-		Demand: w.Store, Rows: w.Store, Drains: w.Store, Ledger: w.Store, Providers: w.Providers(), Elector: w.Store,
-		Notifier: deaf{}, Config: func() fleet.Config { return cfg }, Clock: w.Clock.Now, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 40 {
-		w.Store.Enqueue(fleettest.Job{Queue: "images", Priority: 5, Work: time.Hour}, fleettest.Job{Queue: "bulk", Priority: 8, Work: time.Hour})
-		if i == 5 {
-			if err := w.Store.Ask(t.Context(), fleet.Request{ID: "r1", At: w.Clock.Now(), Do: fleet.KindLaunch, Queue: "media", Count: 1}); err != nil {
-				t.Fatal(err)
-			}
+	for _, kind := range []string{"launch manual", "launch seed.queue_depth_threshold", "hold fault", "hold cool_off", "hold spot_max_price", "hold zone",
+		"drain scale_down.idle_minutes", "terminate drained", "alert alert.observation", "alert alert.provider", "revert_mode max_daily_spend"} {
+		if kinds[kind] == 0 {
+			t.Errorf("nothing was decided of the kind %q: %v", kind, kinds)
 		}
-		if i%4 == 0 {
-			if _, err := s.Tick(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w.Advance(time.Minute)
-		}
-	}
-	kinds := map[fleet.Kind]int{}
-	for _, d := range w.Store.AllDecisions() {
-		kinds[d.Kind]++
-	}
-	if kinds[fleet.KindLaunch] < 2 || kinds[fleet.KindHold] < 2 || len(w.Store.AllEntries()) == 0 {
-		t.Fatalf("the decisions are %v", kinds)
 	}
 	targets := []string{
 		"/v1/scaling/decisions?limit=200", "/v1/scaling/spend?days=30&limit=200", "/v1/queues", "/v1/workers?all=true", "/v1/jobs", "/v1/openapi.json",
-		"/healthz", "/readyz", "/v1/scaling/decisions?kind=hold", "/v1/scaling/config", "/v1/scaling",
+		"/healthz", "/readyz", "/metrics", "/v1/scaling/decisions?kind=hold", "/v1/scaling/config", "/v1/scaling",
 	}
 	for page := answer[decisionPage](t, b.call("GET", targets[0], ""), 200); page.Next != ""; {
 		target := targets[0] + "&cursor=" + url.QueryEscape(page.Next)
@@ -200,13 +193,98 @@ func TestNoAnswerHasWhatStandsInTheSchedulersFile(t *testing.T) {
 	}
 }
 
+// liveThrough has a scheduler with the file see all that its words could come
+// up in, and counts its decisions by kind and rule.
+func liveThrough(t *testing.T, file string) (*fleettest.World, map[string]int) {
+	t.Helper()
+	cfg, err := fleet.Parse([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := fleettest.NewWorld(time.Now().UTC().Truncate(24 * time.Hour).Add(time.Hour))
+	aws := w.AddCloud("aws", offer("aws", "planted.type1", "planted-region-1a", fleet.OnDemand, 207_391), offer("aws", "planted.type2", "planted-region-1a", fleet.OnDemand, 207_391))
+	google := w.AddCloud("google", offer("google", "planted-standard-4", "planted-zone1-b", fleet.OnDemand, 221_973))
+	s, err := fleet.New(fleet.Parts{
+		Demand: w.Store, Rows: w.Store, Drains: w.Store, Ledger: w.Store, Providers: w.Providers(), Elector: w.Store,
+		Notifier: deaf{}, Config: func() fleet.Config { return cfg }, Clock: w.Clock.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(ticks, jobs int, work time.Duration) {
+		for range ticks {
+			for range jobs {
+				w.Store.Enqueue(fleettest.Job{Queue: "media", Priority: 1, Work: work})
+			}
+			if _, err := s.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(time.Minute)
+		}
+	}
+	failing := func(method string, outcome fleet.Outcome) {
+		for _, c := range []*fleettest.Cloud{aws, google} {
+			c.SetFaults(func(x fleettest.Call) fleettest.Fault {
+				if x.Method != method {
+					return fleettest.Fault{}
+				}
+				return fleettest.Fault{Err: &fleet.ProviderError{Outcome: outcome, Err: errors.New("Get https://ec2.planted-region-1.example/: planted.type1 is unknown")}}
+			})
+		}
+	}
+	if err := w.Store.Ask(t.Context(), fleet.Request{ID: "r1", At: w.Clock.Now(), Do: fleet.KindLaunch, Queue: "media", Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	run(8, 5, time.Second)
+	run(30, 0, 0) // idle, drained, ended
+	for _, outcome := range []fleet.Outcome{fleet.NoCapacity, fleet.Permanent} {
+		failing("Launch", outcome)
+		run(4, 20, time.Second)
+		failing("", "")
+		run(70, 0, 0)
+	}
+	failing("Inventory", fleet.Unknown)
+	run(4, 20, time.Second)
+	failing("", "")
+	run(40, 0, 0)
+	places := []fleet.Place{{Provider: "aws", Type: "planted.type1", Zone: "planted-region-1a"}, {Provider: "aws", Type: "planted.type2", Zone: "planted-region-1a"},
+		{Provider: "google", Type: "planted-standard-4", Zone: "planted-zone1-b"}}
+	for _, only := range [][2]fleet.Offer{
+		{offer("aws", "planted.type1", "planted-region-1a", fleet.Spot, 300_000), offer("google", "planted-standard-4", "elsewhere1-b", fleet.Spot, 55_137)},
+		{offer("aws", "planted.type1", "elsewhere-1a", fleet.OnDemand, 207_391), offer("google", "planted-standard-4", "elsewhere1-b", fleet.OnDemand, 221_973)},
+	} {
+		for i, c := range []*fleettest.Cloud{aws, google} {
+			for _, market := range []fleet.Market{fleet.OnDemand, fleet.Spot} {
+				for _, place := range places {
+					place.Market = market
+					c.Withdraw(place)
+				}
+			}
+			c.SetOffer(only[i])
+		}
+		if err := w.Store.Ask(t.Context(), fleet.Request{ID: "r-" + string(only[0].Market), At: w.Clock.Now(), Do: fleet.KindLaunch, Queue: "media", Count: 1, Spot: only[0].Market == fleet.Spot}); err != nil {
+			t.Fatal(err)
+		}
+		run(2, 20, time.Second)
+		run(12, 0, 0)
+	}
+	cfg.Limits.Daily = 1
+	aws.Put("fleet-in-memory", 1, offer("aws", "planted.type1", "planted-region-1a", fleet.OnDemand, 207_391).Place)
+	run(5, 0, 0)
+	kinds := map[string]int{}
+	for _, d := range w.Store.AllDecisions() {
+		kinds[string(d.Kind)+" "+d.Rule]++
+	}
+	return w, kinds
+}
+
 // deaf takes every notice.
 type deaf struct{}
 
 func (deaf) Notify(context.Context, fleet.Notice) error { return nil }
 
-// offer is a machine of a cloud, on demand.
-func offer(provider, kind, zone string, price fleet.Money) fleet.Offer {
-	return fleet.Offer{Place: fleet.Place{Provider: provider, Type: kind, Zone: zone, Market: fleet.OnDemand}, Price: price, Ceiling: price, Slots: 4,
+// offer is a machine of a cloud.
+func offer(provider, kind, zone string, market fleet.Market, price fleet.Money) fleet.Offer {
+	return fleet.Offer{Place: fleet.Place{Provider: provider, Type: kind, Zone: zone, Market: market}, Price: price, Ceiling: price, Slots: 4,
 		Source: "live"}
 }

@@ -3,7 +3,8 @@
 //
 // Start in run.go (Run), then build.go, which lists the parts in the order
 // they depend on each other; serve.go has the listeners, backlog.go the durable
-// jobs, latestore.go their database that may be away, and drain.go the end.
+// jobs, latestore.go their database that may be away, drain.go the end, and
+// fleet_role.go, fleet_open.go and fleet.go the scheduler: role, parts, shell.
 // State: the parts own theirs; app only holds them while Run lasts.
 // Run blocks until its context ends and the drain is over.
 // It holds no decision about a picture, and nothing here registers itself.

@@ -107,6 +107,9 @@ func (s *scheduling) run(ctx context.Context) error {
 // decide runs the scheduler until ctx ends.
 func (s *scheduling) decide(ctx context.Context) error {
 	there, err := s.store.await(ctx, startPatience)
+	if ctx.Err() != nil {
+		return nil // it was told to stop, which may be why the database was not opened
+	}
 	if !there {
 		return err
 	}

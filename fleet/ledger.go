@@ -241,10 +241,9 @@ func (e SpendEntry) before(at time.Time) Money {
 func ByDay(entries []SpendEntry, from, until time.Time, zone *time.Location) []Spending {
 	sums := map[Spending]Money{}
 	for _, e := range entries {
-		local := e.From.In(zone)
-		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, zone)
+		day := Midnight(e.From, zone)
 		for begins := true; begins || day.Before(e.Until); begins = false {
-			next := time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, zone)
+			next := nextMidnight(day, zone)
 			key := Spending{Day: day.Format(time.DateOnly), Provider: e.Provider, Queue: e.Queue}
 			if share := e.Share(later(day, from), earlier(next, until)); share != 0 {
 				sums[key] += share

@@ -101,17 +101,8 @@ func (s *Scheduler) spent(ctx context.Context, cfg Config, at time.Time) (Spend,
 	if err != nil {
 		return Spend{}, err
 	}
-	day, err := s.Ledger.Spent(ctx, midnight(at, cfg.Location), at)
+	day, err := s.Ledger.Spent(ctx, Midnight(at, cfg.Location), at)
 	return Spend{Hour: hour, Day: day}, err
-}
-
-// midnight is when the day of at began.
-func midnight(at time.Time, zone *time.Location) time.Time {
-	if zone == nil {
-		zone = time.UTC
-	}
-	y, m, d := at.In(zone).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
 // remembered is the memory of the latest tick, recorded or not.
@@ -151,14 +142,14 @@ func (s *Scheduler) recall(cfg Config, o *observed, err error) {
 // extrapolate books in memory what the machines have cost since the database was
 // last heard of, at was. One that has ended meanwhile is counted as if it had not.
 func extrapolate(cfg Config, was time.Time, snap *Snapshot, offers []Offer) {
-	if midnight(snap.At, cfg.Location).After(was) {
+	if Midnight(snap.At, cfg.Location).After(was) {
 		snap.Spend.Day = 0
 	}
 	snap.Spend.Extrapolated = true
 	snap.Workers = slices.Clone(snap.Workers)
 	for _, e := range Accrue(snap.At, snap.Workers, offers) {
 		snap.Spend.Hour += e.Share(snap.At.Add(-time.Hour), later(snap.At, e.Until))
-		snap.Spend.Day += e.Share(midnight(snap.At, cfg.Location), later(snap.At, e.Until))
+		snap.Spend.Day += e.Share(Midnight(snap.At, cfg.Location), later(snap.At, e.Until))
 		advance(snap.Workers, e)
 	}
 }

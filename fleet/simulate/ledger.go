@@ -18,12 +18,7 @@ type ledger struct {
 
 func (l *ledger) begin(start time.Time, zone *time.Location) {
 	l.zone = orElse(zone, time.UTC)
-	l.day = midnight(start, l.zone)
-}
-
-func midnight(t time.Time, zone *time.Location) time.Time {
-	y, m, d := t.In(zone).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, zone)
+	l.day = fleet.Midnight(start, l.zone)
 }
 
 func (l *ledger) add(e fleet.SpendEntry) {
@@ -35,7 +30,7 @@ func (l *ledger) add(e fleet.SpendEntry) {
 
 // turn begins a new day.
 func (l *ledger) turn(now time.Time) {
-	if day := midnight(now, l.zone); day.After(l.day) {
+	if day := fleet.Midnight(now, l.zone); day.After(l.day) {
 		l.before = append(l.before, Day{l.day.Format(time.DateOnly), l.today})
 		l.day, l.today = day, 0
 	}

@@ -118,7 +118,7 @@ func (f *Fleet) spend(ctx context.Context, cfg fleet.Config, at time.Time, worke
 	if s.Hour, err = f.tables.Spent(ctx, at.Add(-time.Hour), at); err != nil {
 		return s, fmt.Errorf("sum the last hour: %w", err)
 	}
-	if s.Day, err = f.tables.Spent(ctx, midnight(at, cfg.Location), at); err != nil {
+	if s.Day, err = f.tables.Spent(ctx, fleet.Midnight(at, cfg.Location), at); err != nil {
 		return s, fmt.Errorf("sum the day: %w", err)
 	}
 	for _, w := range workers {
@@ -126,15 +126,6 @@ func (f *Fleet) spend(ctx context.Context, cfg fleet.Config, at time.Time, worke
 		s.Ceiling += max(w.Rate, w.Ceiling)
 	}
 	return s, nil
-}
-
-// midnight is when the day of spending began.
-func midnight(at time.Time, zone *time.Location) time.Time {
-	if zone == nil {
-		zone = time.UTC
-	}
-	local := at.In(zone)
-	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, zone)
 }
 
 func queueNames(cfg fleet.Config) []string {

@@ -150,8 +150,10 @@ func (a *jobsAPI) showSpend(x *exchange, _ string) error {
 	ctx, cancel := x.ask()
 	defer cancel()
 	now := a.Server.cfg.Now().In(q.zone)
-	from := time.Date(now.Year(), now.Month(), now.Day()-q.days+1, 0, 0, 0, 0, q.zone)
-	days, err := a.cfg.Scaling.Spending(ctx, from, from.AddDate(0, 0, q.days), q.zone)
+	// Days without a midnight are found by their noon.
+	noon := time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, q.zone)
+	from, until := fleet.Midnight(noon.AddDate(0, 0, 1-q.days), q.zone), fleet.Midnight(noon.AddDate(0, 0, 1), q.zone)
+	days, err := a.cfg.Scaling.Spending(ctx, from, until, q.zone)
 	if err != nil {
 		return jobFault(err)
 	}

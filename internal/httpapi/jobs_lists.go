@@ -271,7 +271,13 @@ func (a *jobsAPI) listWorkers(x *exchange, _ string) error {
 		return jobFault(err)
 	}
 	for i := range workers {
-		workers[i].Queues = listed(workers[i].Queues)
+		w := &workers[i]
+		w.Queues = listed(w.Queues)
+		if w.Market != jobs.VPS {
+			// These three are words and prices of the scheduler's file, which is
+			// never sent over HTTP; "spillway workers" on its host has them.
+			w.Region, w.InstanceType, w.CostPerHour = "", "", 0
+		}
 	}
 	return a.writeJSON(x, http.StatusOK, map[string]any{"workers": listed(workers)})
 }

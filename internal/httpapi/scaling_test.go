@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/fleet/fleettest"
 	"github.com/spillway-media/spillway/internal/httpapi"
+	"github.com/spillway-media/spillway/jobs"
 )
 
 type decisionPage struct {
@@ -173,6 +174,11 @@ func TestNoAnswerHasWhatStandsInTheSchedulersFile(t *testing.T) {
 		if kinds[kind] == 0 {
 			t.Errorf("nothing was decided of the kind %q: %v", kind, kinds)
 		}
+	}
+	row := jobs.WorkerRow{ID: "w-1", Provider: "aws", Region: "planted-region-1a", InstanceID: "i-1", InstanceType: "planted.type1",
+		Market: jobs.OnDemand, Queues: []string{"media"}, CostPerHour: 207_391}
+	if err := b.store.Register(t.Context(), row); err != nil {
+		t.Fatal(err)
 	}
 	targets := []string{
 		"/v1/scaling/decisions?limit=200", "/v1/scaling/spend?days=30&limit=200", "/v1/queues", "/v1/workers?all=true", "/v1/jobs", "/v1/openapi.json",

@@ -16,6 +16,10 @@ readonly FLAGS="-json -timeout=20m"
 # that only wire others together, stay out.
 readonly RACE="
 elastic
+fleet
+fleet/fleettest
+fleet/process
+internal/app/fleetfile
 internal/cache
 internal/httpapi
 internal/notify

@@ -82,6 +82,14 @@ func (w *watch) faults() {
 	}
 }
 
+// settings tells of a file that was changed and cannot be taken.
+func (w *watch) settings() {
+	if w.snap.Refused != "" {
+		const brief = "The scheduler's file as it stands is refused, and the settings before it stay in force"
+		w.raise("", "", "", "%s: %s", brief, w.snap.Refused).brief = brief
+	}
+}
+
 // refusals tells of what waiting does not mend: a quota, or a mistake in
 // settings or permissions.
 func (w *watch) refusals() {

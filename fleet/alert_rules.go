@@ -47,6 +47,7 @@ func alertRules() []alertRule {
 		{name: "daily_spend", level: Warning, what: "spending near the daily limit", find: (*watch).dailySpend},
 		{name: "spend_threshold", level: Warning, what: "spending over alert_threshold_cents", find: (*watch).spendThreshold},
 		{name: "observation", level: Warning, of: "source", what: "observation", find: (*watch).faults},
+		{name: "settings", level: Warning, what: "settings that are refused", find: (*watch).settings},
 		{name: "provider", level: Warning, of: "provider", what: "refusals", find: (*watch).refusals},
 	}
 }

@@ -284,6 +284,22 @@ func TestTheTopRowOfStepsTellsTheOperator(t *testing.T) {
 	}
 }
 
+func TestComplaint22AFileThatIsRefusedIsToldUntilItIsMended(t *testing.T) {
+	s := newStory(t)
+	s.snap.Refused = `queues.media.max_worker: is not known; is "max_workers" meant?`
+	told := s.tick(0)
+	if diff := cmp.Diff([]string{"warning settings"}, keys(told)); diff != "" {
+		t.Fatal(diff)
+	}
+	if !strings.HasSuffix(told[0].Sentence, s.snap.Refused) {
+		t.Error(told[0].Sentence)
+	}
+	s.expect(time.Minute)
+	s.snap.Refused = ""
+	s.expect(time.Minute)
+	s.expect(5*time.Minute, "over settings")
+}
+
 func TestRefusalsThatWaitingDoesNotMendAreTold(t *testing.T) {
 	for outcome, want := range map[fleet.Outcome][]string{
 		fleet.OverQuota: {"warning provider/aws"}, fleet.Permanent: {"warning provider/aws"},

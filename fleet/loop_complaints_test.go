@@ -293,6 +293,27 @@ func TestComplaint19WithoutAListNothingIsEnded(t *testing.T) {
 	l.until("all are gone", func() bool { return l.live() == 0 && len(l.rows()) == 0 })
 }
 
+func TestComplaint22ARefusedFileIsToldAndTheOldOneStaysInForce(t *testing.T) {
+	l := newLoop(t, nil)
+	p := l.parts()
+	refused := errors.New("cost_limits.max_daily_spend_cent: is not known")
+	p.Refused = func() error { return refused }
+	l.Scheduler, _ = fleet.New(p)
+	l.enqueue(10, time.Hour)
+	r := l.tick()
+	if r.Snapshot.Refused != refused.Error() || len(kinds(r.Decisions, fleet.KindLaunch)) != 1 {
+		t.Errorf("refused is %q, and it decided\n%s", r.Snapshot.Refused, l.story(5))
+	}
+	if !l.told.has("settings") {
+		t.Error("nobody was told")
+	}
+	for _, d := range kinds(r.Decisions, fleet.KindAlert) {
+		if d.Rule == "alert.settings" && strings.Contains(d.Sentence, "max_daily") {
+			t.Errorf("what is listed over HTTP has a line of the file: %s", d.Sentence)
+		}
+	}
+}
+
 func TestComplaint23AStoppedMachineIsEndedBecauseItsDiskIsPaidFor(t *testing.T) {
 	l := newLoop(t, nil)
 	w := l.active(10 * time.Hour)

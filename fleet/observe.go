@@ -36,10 +36,19 @@ func (s *Scheduler) observe(ctx context.Context, cfg Config, book bool) *observe
 	if o.snap.Fault(sourceDatabase) == nil {
 		s.last = &observed{snap: o.snap, local: o.local}
 	}
+	s.askSettings(&o.snap)
 	s.askProviders(ctx, cfg, &o.snap, !book)
 	s.reprice(o.snap.Offers)
 	clampTimes(&o.snap)
 	return o
+}
+
+// askSettings notes whether what is decided by is what the operator has written.
+func (s *Scheduler) askSettings(snap *Snapshot) {
+	snap.Refused = ""
+	if err := s.Refused(); err != nil {
+		snap.Refused = strings.ReplaceAll(reasonOf(err), "\n", "; ")
+	}
 }
 
 // askDatabase fills in what the database knows.

@@ -137,6 +137,7 @@ func (s *Scheduler) guard(ctx context.Context, why error) {
 	cfg, began := s.Config(), s.Clock()
 	o := &observed{local: began}
 	s.recall(cfg, o, why)
+	s.askSettings(&o.snap)
 	s.askProviders(ctx, cfg, &o.snap, false)
 	clampTimes(&o.snap)
 	r := s.decide(cfg, o)

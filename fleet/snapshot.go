@@ -20,6 +20,8 @@ type Snapshot struct {
 	Latch   *Latch // nil: not tripped
 	Memory  Memory
 	Faults  []Fault
+	// Refused is why the settings as their file stands are not in force; "" they are.
+	Refused string
 	// Requests are launches and ends that an operator asked for in the shell.
 	Requests []Request
 }

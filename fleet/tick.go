@@ -23,6 +23,8 @@ type Parts struct {
 	Elector   Elector
 	// Config is asked once a tick, so that a reload counts from the next.
 	Config func() Config
+	// Refused says why the file as it stands is not in force; nil asks nobody.
+	Refused func() error
 	Clock  func() time.Time
 	Log    *slog.Logger
 	// Failpoint is called with the name of each step of launching and ending,
@@ -66,6 +68,9 @@ func New(p Parts) (*Scheduler, error) {
 	}
 	if p.Failpoint == nil {
 		p.Failpoint = func(string) {}
+	}
+	if p.Refused == nil {
+		p.Refused = func() error { return nil }
 	}
 	return &Scheduler{
 		Parts: p, calls: newCalls(), answered: map[string]bool{}, listed: map[string]bool{}, said: map[string]string{},

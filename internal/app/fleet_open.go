@@ -66,7 +66,7 @@ func newPlanner(cfg settings.Config, tables fleet.Store, b bell, file *scheduler
 	var err error
 	p.Scheduler, err = fleet.New(fleet.Parts{
 		Demand: tables, Depths: depths, Rows: tables, Drains: tables, Ledger: tables, Elector: tables,
-		Providers: providers, Notifier: notify.NewAlerts(file.Channels, log), Config: file.Config, Clock: time.Now, Log: log,
+		Providers: providers, Notifier: notify.NewAlerts(file.Channels, log), Config: file.Config, Refused: file.Refused, Clock: time.Now, Log: log,
 	})
 	return p, err
 }

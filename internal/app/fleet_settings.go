@@ -45,6 +45,14 @@ func (s *schedulerFile) Config() fleet.Config {
 	return s.file.Settings().Config
 }
 
+// Refused is why the file as it stands is not in force; nil when it is.
+func (s *schedulerFile) Refused() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Refused()
+}
+
 // Channels are those of alerts that are in force.
 func (s *schedulerFile) Channels() []notify.Channel {
 	if s.file == nil {

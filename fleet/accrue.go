@@ -9,8 +9,8 @@ import (
 // entry of each ended. The least time that a provider charges is booked whole as
 // soon as a machine is there: it will be paid whatever comes.
 //
-// A spot machine costs what its place is offered at since the last entry, up to
-// its ceiling; without an offer, what it was launched at.
+// A machine costs what its place is offered at since the last entry, on spot up
+// to its ceiling; without an offer, what it was launched at.
 //
 // A caller that cannot write entries keeps them, and moves AccruedUntil of its
 // workers to the Until of the last accrual, so that money goes on in memory.
@@ -48,13 +48,14 @@ func (w Worker) entry(now time.Time, kind SpendKind, from, until time.Time) Spen
 		From: from, Until: until, Amount: w.Rate.between(from, until)}
 }
 
-// rateNow is what a machine costs an hour at today's prices.
+// rateNow is what a machine costs an hour at today's prices. One on demand is
+// never booked for less than it was launched at.
 func (w Worker) rateNow(offers []Offer) Money {
-	if w.Market != Spot {
-		return w.Rate
-	}
 	for _, o := range offers {
 		if o.Place == w.Place && o.Price > 0 {
+			if w.Market != Spot {
+				return max(w.Rate, o.Price+o.Surcharge)
+			}
 			return max(min(o.Price+o.Surcharge, max(w.Ceiling, w.Rate)), 1)
 		}
 	}

@@ -31,7 +31,7 @@ func newBudget(now time.Time, cfg Config, snap Snapshot) *budget {
 	b := &budget{now: now, cfg: cfg, snap: snap, machines: map[string]int{}}
 	for _, w := range snap.Workers {
 		if w.Cloud() && !snap.gone(w) {
-			b.count(w.Provider, max(w.Ceiling, w.Rate), w.paidFrom(now), w.AccruedUntil, w.Granularity)
+			b.count(w.Provider, max(w.Ceiling, w.rateNow(snap.Offers)), w.paidFrom(now), w.AccruedUntil, w.Granularity)
 		}
 	}
 	for _, m := range snap.strays() {

@@ -56,7 +56,7 @@ func parse(text string, unit int64) (Money, error) {
 	return Money(r.Num().Int64()), nil
 }
 
-// maxMoney is a billion units of currency: far from where sums overflow.
+// maxMoney is a billion cents: far from where sums overflow.
 const maxMoney = 100_000_000_000 * Cent / 100
 
 // For is what an hourly price comes to over d, rounded up: what is not counted

@@ -224,8 +224,8 @@ func (s *Scheduler) askProviders(ctx context.Context, cfg Config, snap *Snapshot
 		if snap.FleetID != "" { // without it, nobody knows which machines are meant
 			asking.Go(func() { s.askInventory(ctx, name, p, snap, &mu) })
 		}
-		if cfg.Providers[name].Enabled {
-			asking.Go(func() { s.askOffers(ctx, name, p, snap, &mu) })
+		if config := cfg.Providers[name]; config.Enabled {
+			asking.Go(func() { s.askOffers(ctx, name, p, config, snap, &mu) })
 		}
 	}
 	asking.Wait()
@@ -303,7 +303,7 @@ func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, s
 	s.listed[name] = true
 }
 
-func (s *Scheduler) askOffers(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex) {
+func (s *Scheduler) askOffers(ctx context.Context, name string, p Provider, config ProviderConfig, snap *Snapshot, mu *sync.Mutex) {
 	failed := max(snap.Memory.Faults[sourcePrices+name], snap.Memory.Faults[sourceProvider+name])
 	offers, err := bounded(ctx, s.calls, "prices of "+name, patience(failed), p.Offers)
 	mu.Lock()
@@ -312,10 +312,12 @@ func (s *Scheduler) askOffers(ctx context.Context, name string, p Provider, snap
 		snap.fail(sourcePrices+name, err)
 		return
 	}
-	for _, o := range offers {
-		o.Provider = name
-		snap.Offers = append(snap.Offers, o)
+	offers = slices.Clone(offers)
+	for i := range offers {
+		offers[i].Provider = name
 	}
+	config.completeAll(offers)
+	snap.Offers = append(snap.Offers, offers...)
 }
 
 // allListed is true when every enabled provider has been listed since this

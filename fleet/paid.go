@@ -56,17 +56,21 @@ func (s Snapshot) strays() []Machine {
 // rateOf is what limits count for a machine of which only the place is known:
 // the offer for it, the file's price, or the dearest there is at its provider.
 func (s Snapshot) rateOf(cfg Config, p Place) Money {
-	var dearest Money
+	var same, dearest Money
+	provider := cfg.Providers[p.Provider]
 	for _, o := range s.Offers {
 		if o.Provider != p.Provider {
 			continue
 		}
+		rate := provider.complete(o).Rate()
 		if o.Type == p.Type && o.Market == p.Market {
-			return o.Rate()
+			same = max(same, rate)
 		}
-		dearest = max(dearest, o.Rate())
+		dearest = max(dearest, rate)
 	}
-	provider := cfg.Providers[p.Provider]
+	if same > 0 {
+		return same
+	}
 	if price := provider.Prices[p.Type]; price != (Price{}) {
 		return max(price.OnDemand, price.Spot) + provider.Surcharge
 	}

@@ -84,9 +84,10 @@ func (d *deciding) offersOf(name string) []Offer {
 	var out []Offer
 	for _, o := range d.snap.Offers {
 		if o.Provider == name {
-			out = append(out, p.complete(o))
+			out = append(out, o)
 		}
 	}
+	p.completeAll(out)
 	if len(out) > 0 || !slices.Contains(d.snap.Unasked, name) {
 		return out
 	}
@@ -101,9 +102,30 @@ func (d *deciding) offersOf(name string) []Offer {
 	return out
 }
 
+// completeAll fills in what a provider left to the file, and up to what a spot
+// machine without a bid may rise: what its type costs on demand.
+func (p ProviderConfig) completeAll(offers []Offer) {
+	onDemand := map[string]Money{}
+	for i, o := range offers {
+		offers[i] = p.complete(o)
+		if o.Market == OnDemand {
+			onDemand[o.Type] = max(onDemand[o.Type], offers[i].Price)
+		}
+	}
+	for i := range offers {
+		if o := &offers[i]; o.Market == Spot && o.Ceiling == 0 && o.Price > 0 {
+			o.Ceiling = onDemand[o.Type]
+		}
+	}
+}
+
 // complete fills in what a provider left to the file: a price it does not know,
 // the surcharge, and the bid, up to which a spot machine may cost.
 func (p ProviderConfig) complete(o Offer) Offer {
+	if min(o.Price, o.Ceiling, o.Surcharge) < 0 || max(o.Price, o.Ceiling, o.Surcharge) > maxMoney {
+		o.Price, o.Ceiling, o.Surcharge = 0, 0, 0 // sums of it would be nonsense
+		return o
+	}
 	price := p.Prices[o.Type]
 	listed := price.OnDemand
 	if o.Market == Spot {

@@ -372,3 +372,48 @@ func TestAHoldNamesTheCandidatesThatWereLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// Jobs that run are in nobody's queue: they neither ask for machines nor let
+// those go that run them.
+func TestComplaint14JobsThatRunAreCountedWhereTheyAre(t *testing.T) {
+	running := func(n int64) func(*fleet.Snapshot) {
+		return func(s *fleet.Snapshot) { waiting(s, "media", 0, 0).Running = n }
+	}
+	for name, c := range map[string]struct {
+		snap func(*fleet.Snapshot)
+		want map[string][]string // by policy; "" for all others
+	}{
+		"many run and none waits": {running(500), map[string][]string{"": {"hold below_thresholds"}}},
+		"as many wait as the rule says, beside those that run": {func(s *fleet.Snapshot) {
+			waiting(s, "media", 10, 0).Running = 500
+		}, map[string][]string{"": {"launch"}, "backlog": {"hold below_thresholds"}}},
+		"one less waits, beside those that run": {func(s *fleet.Snapshot) {
+			waiting(s, "media", 9, 0).Running = 1
+		}, map[string][]string{"": {"hold below_thresholds"}, "steps": {"launch"}}},
+		"none waits, and machines work": {func(s *fleet.Snapshot) {
+			running(2)(s)
+			add(s, cloud("a", idleFor(time.Hour), func(w *fleet.Worker) { w.Claimed = 1 }), cloud("b", func(w *fleet.Worker) { w.CurrentJobs = 0 }))
+			s.Memory.Empty = map[string]time.Time{"media": noon.Add(-time.Hour)}
+			s.Memory.Idle = map[string]int{"a": 9, "b": 9}
+		}, map[string][]string{"": {"hold below_thresholds"}}},
+		"one of two machines works, and none waits": {func(s *fleet.Snapshot) {
+			running(1)(s)
+			add(s, cloud("a"), cloud("b", idleFor(time.Hour)))
+		}, map[string][]string{"": {"drain b", "hold below_thresholds"}}},
+	} {
+		for _, policy := range []string{"seed", "steps", "backlog"} {
+			t.Run(policy+": "+name, func(t *testing.T) {
+				s := quiet()
+				c.snap(&s)
+				want, own := c.want[policy]
+				if !own {
+					want = c.want[""]
+				}
+				all := fleet.Decide(noon, settings(t, set("policy", policy)), s)
+				if diff := cmp.Diff(want, of("media", all)); diff != "" {
+					t.Errorf("%s\n%s", diff, show(all))
+				}
+			})
+		}
+	}
+}

@@ -73,6 +73,13 @@ func (f *Fleet) Decisions(ctx context.Context, filter fleet.DecisionFilter, limi
 	return all, nil
 }
 
+// Usage is whose jobs the machines' time went into since a while ago.
+func (f *Fleet) Usage(ctx context.Context, last time.Duration) ([]fleet.Usage, error) {
+	now := time.Now()
+	usage, err := f.tables.Usage(ctx, now.Add(-last), now)
+	return usage, wrapped("share out machine time", err)
+}
+
 // Reset clears a daily limit that has tripped, writes down that somebody did,
 // and answers what had tripped; nil when nothing had. What was spent that day
 // stays spent.

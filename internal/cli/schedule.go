@@ -18,6 +18,7 @@ type scheduleCommand struct {
 	Status    scheduleStatus    `cmd:"" help:"Tell the mode, money, queues, machines and the latest decisions."`
 	Decisions scheduleDecisions `cmd:"" help:"List what was decided, newest first."`
 	Explain   scheduleExplain   `cmd:"" help:"Tell all about one decision: rule, inputs, limits, what was not taken, and what came of it."`
+	Usage     scheduleUsage     `cmd:"" help:"Tell whose jobs the machines' time and money went into. It is a report: nobody is charged by it."`
 	Reset     scheduleReset     `cmd:"" help:"Clear a daily limit that has tripped, so that the configured mode is in force again."`
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/jobs"
 	"github.com/spillway-media/spillway/store/sqlite"
 )
 
@@ -182,6 +183,47 @@ func TestADrainByHandIsWrittenDown(t *testing.T) {
 	code, stdout, _ := in(t, data, schedulerFile(t, "{}"), "schedule", "decisions", "--worker", "w")
 	if code != 0 || !strings.Contains(stdout, "Draining worker w within 300 seconds") {
 		t.Errorf("exit code %d, %s", code, stdout)
+	}
+}
+
+func TestWhoseJobsMachinesWorkedForIsTold(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data, "--tenant", "ada")
+	file := schedulerFile(t, "{}")
+	if code, stdout, _ := in(t, data, file, "schedule", "usage"); code != 0 || !strings.Contains(stdout, "no job ran on a machine that costs") {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(data, "jobs.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	w := fleet.Worker{ID: "w-1", Place: fleet.Place{Provider: "aws", Type: "large", Market: fleet.OnDemand}, Queues: []string{"images"}, Slots: 1, Rate: fleet.Cents(3_600_000)}
+	if err := store.Fleet().Provision(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	row := jobs.WorkerRow{ID: w.ID, Hostname: "h", Provider: "aws", Market: jobs.OnDemand, Queues: w.Queues, Slots: 1, Status: jobs.WorkerActive}
+	if err := store.Register(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := store.Claim(t.Context(), jobs.Claim{WorkerID: w.ID, Queues: w.Queues, N: 1, Lease: time.Minute, Market: jobs.OnDemand, Alone: true})
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("took %v, %v", taken, err)
+	}
+	var told struct{ Usage []fleet.Usage }
+	code, stdout, stderr := in(t, data, file, "schedule", "usage", "--json")
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v, %s%s", code, err, stdout, stderr)
+	}
+	if len(told.Usage) != 1 || told.Usage[0].Tenant != "ada" || told.Usage[0].Queue != "images" || told.Usage[0].Jobs != 1 {
+		t.Errorf("the usage is %+v", told.Usage)
+	}
+	code, stdout, _ = in(t, data, file, "schedule", "usage", "--last", "1h")
+	if code != 0 || !strings.Contains(stdout, "ada") || !strings.Contains(stdout, "all") || !strings.Contains(stdout, " cents") {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+	if code, _, stderr := in(t, data, file, "schedule", "usage", "--last", "0s"); code != 2 || !strings.Contains(stderr, "--last") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
 

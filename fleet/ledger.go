@@ -74,7 +74,8 @@ type Drains interface {
 	// Undrain lets it claim again. ErrState when it has left, when the provider
 	// was asked to end it, or when it is terminated.
 	Undrain(ctx context.Context, workerID string) error
-	// Restrict bounds what it may claim to priorities up to maxRank; 0 all.
+	// Restrict bounds what it may claim to priorities up to maxRank; 0 all, less
+	// than 0 none: what a parked worker has it finishes.
 	Restrict(ctx context.Context, workerID string, maxRank int) error
 }
 

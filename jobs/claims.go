@@ -66,9 +66,13 @@ func (w *Worker) rank() int {
 func (w *Worker) mayClaim() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.claiming = !w.drainage.on()
+	w.claiming = !w.drainage.on() && !w.parked()
 	return w.claiming
 }
+
+// parked is true while a scheduler lets it claim nothing. What it has it
+// finishes; it takes no token, beats on, and can be drained. The caller holds mu.
+func (w *Worker) parked() bool { return w.maxRank < 0 }
 
 func (w *Worker) claimed() {
 	w.mu.Lock()
@@ -102,12 +106,12 @@ func (c *claimer) nothing(ctx context.Context, queues []string) time.Duration {
 	return 0
 }
 
-// wait listens for the bell until a drain begins.
+// wait listens for the bell until a drain begins, or the worker is parked.
 func (w *Worker) wait(ctx context.Context, queues []string) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w.mu.Lock()
-	if w.drainage.on() || w.narrowed && w.freed {
+	if w.drainage.on() || w.parked() || w.narrowed && w.freed {
 		cancel()
 	}
 	w.hush = cancel

@@ -70,6 +70,11 @@ func (w *Worker) drain(within time.Duration, reason string, final bool) {
 // beginDrain wakes those that wait for something else.
 func (w *Worker) beginDrain(reason string) {
 	w.log.Info("drain begins", "reason", reason)
+	w.awake()
+}
+
+// awake ends the wait for the bell, and has both loops look again.
+func (w *Worker) awake() {
 	w.mu.Lock()
 	hush := w.hush
 	w.mu.Unlock()

@@ -50,6 +50,7 @@ func (w *Worker) signals(ctx context.Context) {
 // heed follows the status of the worker's row.
 func (w *Worker) heed(s Signals, sent time.Time) {
 	w.mu.Lock()
+	bound := w.maxRank
 	w.maxRank = s.MaxRank
 	before := w.drainage.on()
 	if s.Status == WorkerDraining {
@@ -59,6 +60,7 @@ func (w *Worker) heed(s Signals, sent time.Time) {
 	}
 	after := w.drainage.on()
 	w.mu.Unlock()
+	w.rebound(bound, s.MaxRank)
 	switch {
 	case after && !before:
 		w.beginDrain("the worker's status is draining")
@@ -68,6 +70,20 @@ func (w *Worker) heed(s Signals, sent time.Time) {
 		w.log.Info("drain undone")
 		w.poke()
 	}
+}
+
+// rebound has the claim loop look again when what it may claim has changed.
+func (w *Worker) rebound(before, now int) {
+	if before == now {
+		return
+	}
+	switch {
+	case now < 0:
+		w.log.Info("parked: the scheduler lets this worker claim nothing")
+	case before < 0:
+		w.log.Info("not parked any more")
+	}
+	w.awake()
 }
 
 // tellDrain puts a drain that began here into the worker's row, where others

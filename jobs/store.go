@@ -67,7 +67,7 @@ type Claim struct {
 	Lease time.Duration
 	// Market bounds what may be taken: see Allowed.
 	Market Market
-	// MaxRank is the highest rank that may be taken; 0 all.
+	// MaxRank is the highest rank that may be taken; 0 all, less than 0 none.
 	MaxRank int
 	// Alone says that the worker holds no job. Only then is it given a suspect,
 	// which then goes before all else and comes as the only one.
@@ -90,7 +90,8 @@ type Signals struct {
 	// Suspect says that a suspect is ready in a queue of this worker, for its
 	// market: somebody has to become free of other jobs for it.
 	Suspect bool
-	// MaxRank is the highest rank that a scheduler lets it claim; 0 all.
+	// MaxRank is the highest rank that a scheduler lets it claim; 0 all, less
+	// than 0 none: it is parked.
 	MaxRank int
 }
 

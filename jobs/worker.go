@@ -40,7 +40,7 @@ type Worker struct {
 	needs    map[string]int64       // memory that the latest job of each type asked for
 	drainage drainage
 	seclude  seclusion
-	maxRank  int                // of what may be claimed; 0 all
+	maxRank  int                // of what may be claimed; 0 all, less than 0 none
 	narrowed bool               // claims leave queues out until a slot is free,
 	freed    bool               // and one became free since that was found
 	claiming bool               // a claim is on its way

@@ -156,11 +156,17 @@ func (p *plant) start(change func(*jobs.WorkerConfig)) *running {
 // startOn does it with a store that is seen through something.
 func (p *plant) startOn(store jobs.WorkerSide, change func(*jobs.WorkerConfig)) *running {
 	p.t.Helper()
+	return p.startAt(store, p.bell, change)
+}
+
+// startAt does it with a bell that is, too.
+func (p *plant) startAt(store jobs.WorkerSide, bell jobs.Doorbell, change func(*jobs.WorkerConfig)) *running {
+	p.t.Helper()
 	cfg := jobs.WorkerConfig{
 		Row: jobs.WorkerRow{Queues: []string{"images", "bulk"}}, Slots: 2, Handlers: map[string]jobs.Handler{},
 	}
 	change(&cfg)
-	w, err := jobs.NewWorker(cfg, store, p.bell, slog.New(slog.DiscardHandler))
+	w, err := jobs.NewWorker(cfg, store, bell, slog.New(slog.DiscardHandler))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (s *Store) Claim(workerID string) (Job, bool) {
 
 func (q *queue) first(w *fleet.Worker, now time.Time) *Job {
 	for _, j := range q.waiting {
-		if w.MaxRank > 0 && j.Priority > w.MaxRank {
+		if w.MaxRank != 0 && j.Priority > w.MaxRank {
 			return nil
 		}
 		if j.fits(w.Market) && !j.EligibleAt.After(now) {

@@ -40,7 +40,7 @@ func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 func (s *Store) next(c jobs.Claim) *row {
 	var best *row
 	for at, line := range s.ready {
-		if !slices.Contains(c.Queues, at.queue) || c.MaxRank > 0 && at.rank > c.MaxRank {
+		if !slices.Contains(c.Queues, at.queue) || c.MaxRank != 0 && at.rank > c.MaxRank {
 			continue
 		}
 		i := slices.IndexFunc(line, func(r *row) bool { return c.Market.Allowed(r.job.Spec) && r.job.Lost < jobs.Suspect })
@@ -58,7 +58,7 @@ func (s *Store) next(c jobs.Claim) *row {
 func (s *Store) suspect(queues []string, market jobs.Market, maxRank int) *row {
 	var best *row
 	for at, line := range s.ready {
-		if maxRank > 0 && at.rank > maxRank {
+		if maxRank != 0 && at.rank > maxRank {
 			continue
 		}
 		for _, r := range line {

@@ -75,7 +75,8 @@ func (s *Store) Undrain(ctx context.Context, workerID string) error {
 	})
 }
 
-// Restrict bounds what a worker may claim to ranks up to maxRank; 0 all.
+// Restrict bounds what a worker may claim to ranks up to maxRank; 0 all, less
+// than 0 none.
 func (s *Store) Restrict(ctx context.Context, workerID string, maxRank int) error {
 	return do(ctx, s, "Restrict", func(time.Time) error {
 		w := s.workers[workerID]

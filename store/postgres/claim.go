@@ -33,7 +33,7 @@ func last(c jobs.Claim) head { return head{rank: highest(c), tag: math.Inf(1), i
 
 // highest is the highest rank that may be taken.
 func highest(c jobs.Claim) int16 {
-	if c.MaxRank > 0 {
+	if c.MaxRank != 0 {
 		return int16(min(c.MaxRank, jobs.LowestPriority))
 	}
 	return jobs.LowestPriority
@@ -44,7 +44,7 @@ func highest(c jobs.Claim) int16 {
 // the next; so it never takes a job while it could have taken one that goes
 // first. Where all of that is being taken by others it goes on behind it.
 func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
-	if c.N < 1 || len(c.Queues) == 0 {
+	if c.N < 1 || len(c.Queues) == 0 || c.MaxRank < 0 {
 		return nil, nil
 	}
 	var claimed []jobs.Job

@@ -15,11 +15,11 @@ import (
 // Claim takes jobs one by one, each from the queue with the lowest head.
 func (s *Store) Claim(ctx context.Context, c jobs.Claim) ([]jobs.Job, error) {
 	queues, err := json.Marshal(c.Queues)
-	if err != nil || len(c.Queues) == 0 || c.N <= 0 {
+	if err != nil || len(c.Queues) == 0 || c.N <= 0 || c.MaxRank < 0 {
 		return nil, err
 	}
 	rank := jobs.LowestPriority
-	if c.MaxRank > 0 {
+	if c.MaxRank != 0 {
 		rank = c.MaxRank
 	}
 	head := "claim_head"

@@ -91,6 +91,7 @@ func machineRules() []rule {
 		{"a job counts a lost lease when its machine went by itself", machineWentByItself},
 		{"a job that was to be cancelled is cancelled when its machine is gone", cancelledWithMachine},
 		{"a worker of a machine that was forgotten is in the fleet again", forgottenComesBack},
+		{"a parked worker is told so, and of no job that is to run alone", parkedIsTold},
 	}
 }
 
@@ -193,5 +194,29 @@ func forgottenComesBack(f *fixture) {
 	f.register("w-1")
 	if w := fleetOf(f).row("w-1"); w.Status != fleet.Active || w.Rate != 123_456 || w.ProvisionedAt.IsZero() {
 		f.Errorf("the row is %+v", w)
+	}
+}
+
+func parkedIsTold(f *fixture) {
+	fleetOf(f).hire("w-1")
+	j := f.begin(priority(5))
+	f.lose()
+	f.start(j.ID)
+	f.lose()
+	if s := f.signals("w-1"); !s.Suspect || s.MaxRank != 0 {
+		f.Errorf("before, it is told %+v", s)
+	}
+	f.must(f.Fleet.Restrict(f.ctx, "w-1", -1))
+	if s := f.signals("w-1"); s.Suspect || s.MaxRank != -1 || s.Status != jobs.WorkerActive {
+		f.Errorf("it is told %+v", s)
+	}
+	list, err := f.Store.Claim(f.ctx, jobs.Claim{
+		WorkerID: "w-1", Queues: []string{queue}, N: 1, Lease: lease, Market: jobs.OnDemand, Alone: true, MaxRank: -1,
+	})
+	f.must(err)
+	f.equal("what it got", ids(list), []jobs.ID{})
+	f.must(f.Fleet.Restrict(f.ctx, "w-1", 0))
+	if s := f.signals("w-1"); !s.Suspect || s.MaxRank != 0 {
+		f.Errorf("when it is parked no more, it is told %+v", s)
 	}
 }

@@ -178,6 +178,7 @@ func drainRules() []fleetRule {
 		{"a drained worker gets nothing, and goes on when it is un-drained", drainIsUndone},
 		{"a machine that has not registered is un-drained to what it was", drainOfNobody},
 		{"a restricted worker gets no job of a higher rank", restricted},
+		{"a parked worker gets no job until it is let go on, and can be drained", parked},
 		{"one scheduler is elected, and another when it goes", oneIsElected},
 	}
 }
@@ -239,6 +240,39 @@ func restricted(f *fleetFixture) {
 	f.must(f.Fleet.Restrict(f.ctx, "vps-1", 0))
 	if id := f.Jobs.Claim("vps-1"); id == 0 {
 		f.Error("it got no job when it was not restricted any more")
+	}
+}
+
+func parked(f *fleetFixture) {
+	f.hire("w-1")
+	f.Jobs.Register("vps-1", "images")
+	for range 4 {
+		f.Jobs.Enqueue(job("images"))
+	}
+	held := f.Jobs.Claim("w-1")
+	f.must(f.Fleet.Restrict(f.ctx, "w-1", -1))
+	if w := f.row("w-1"); w.MaxRank != -1 || w.Status != fleet.Active || w.Claimed != 1 {
+		f.Errorf("the row is %+v", w)
+	}
+	if id := f.Jobs.Claim("w-1"); id != 0 {
+		f.Errorf("it got job %d", id)
+	}
+	if id := f.Jobs.Claim("vps-1"); id == 0 {
+		f.Error("another one got no job")
+	}
+	if !f.Jobs.Finish("w-1", held, true) {
+		f.Error("it lost the job that it had")
+	}
+	f.Jobs.Register("w-1", "images") // as after a restart of its process
+	f.equal("what it may claim when it comes back", f.row("w-1").MaxRank, -1)
+	f.must(f.Fleet.Drain(f.ctx, "w-1", time.Minute))
+	f.must(f.Fleet.Undrain(f.ctx, "w-1"))
+	if w := f.row("w-1"); w.MaxRank != -1 || w.Status != fleet.Active {
+		f.Errorf("after a drain that was undone the row is %+v", w)
+	}
+	f.must(f.Fleet.Restrict(f.ctx, "w-1", 0))
+	if id := f.Jobs.Claim("w-1"); id == 0 {
+		f.Error("it got no job when it was not parked any more")
 	}
 }
 

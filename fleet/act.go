@@ -250,6 +250,9 @@ func (a *acting) gone(ctx context.Context, d *Decision) error {
 	if d.Machine != nil && !d.Machine.TerminatedAt.IsZero() {
 		at = earlier(d.Machine.TerminatedAt, at)
 	}
+	if err := a.held(ctx); err != nil { // another one may have found its machine
+		return fmt.Errorf("gone: not the leader any more: %w", err)
+	}
 	return a.database(ctx, "gone", func(ctx context.Context) error {
 		back, err := a.Rows.Gone(ctx, d.WorkerID, at)
 		if err == nil && len(back) > 0 {

@@ -148,6 +148,9 @@ func (a *acting) try(ctx context.Context, d *Decision, c Candidate, i int) (next
 	for n := range attempts {
 		token := fmt.Sprintf("%s-%d-%d", d.ID, n+1, i+1)
 		a.Failpoint("launch")
+		if err := a.held(ctx); err != nil { // this process may have been stopped since the row was written
+			return false, fmt.Errorf("launch: not the leader any more: %w", err)
+		}
 		m, err := bounded(ctx, a.calls, "launch at "+c.Provider, launchTime, func(ctx context.Context) (Machine, error) {
 			return p.Launch(ctx, a.request(d, c, token))
 		})
@@ -207,6 +210,10 @@ func (a *acting) attach(ctx context.Context, d *Decision, c Candidate, m Machine
 		m.Place = c.Place
 	}
 	err := a.database(ctx, "attach", func(ctx context.Context) error { return a.Rows.Attach(ctx, d.WorkerID, m, o) })
+	if errors.Is(err, ErrState) || errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%s came too late, its row has ended, and so does it: %w", m.ID, err)
+		return errors.Join(err, a.endMachine(ctx, c.Provider, "", c.Provider, m.ID))
+	}
 	if err != nil {
 		return fmt.Errorf("%s is running, and the next tick adopts it: %w", m.ID, err)
 	}

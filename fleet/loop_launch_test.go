@@ -110,7 +110,7 @@ func TestALostElectionLaunchesNothingMore(t *testing.T) {
 	l.enqueue(200, time.Hour)
 	launched := 0
 	l.point = func(step string) {
-		if step == "launch" {
+		if step == "attach" {
 			launched++
 			l.store.Depose("scheduler")
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -115,10 +116,13 @@ func (s *Scheduler) spent(ctx context.Context, cfg Config, at time.Time) (Spend,
 }
 
 // remembered is the memory of the latest tick, recorded or not.
+// What has been recorded meanwhile, by another scheduler or by a tick whose answer
+// was lost, is later.
 func (s *Scheduler) remembered(state State) Memory {
-	if s.memory != nil {
+	if s.memory != nil && reflect.DeepEqual(state.Memory, s.base) {
 		return *s.memory
 	}
+	s.memory, s.base = nil, state.Memory
 	return state.Memory
 }
 

@@ -25,13 +25,11 @@ func (s *Scheduler) keep(cfg Config, o *observed, r Report) {
 
 // record writes down what was decided and what is remembered. What cannot be
 // written is kept, and written with a later tick.
-func (s *Scheduler) record(ctx context.Context, cfg Config, o *observed, r Report) error {
+func (s *Scheduler) record(ctx context.Context, cfg Config, o *observed, r Report, held func(context.Context) error) error {
 	s.keep(cfg, o, r)
 	memory := *s.memory
 	kept := &memory
-	if errors.Is(context.Cause(ctx), errLost) {
-		kept = nil // another one remembers by now
-	}
+	lost := errors.Is(context.Cause(ctx), errLost)
 	// A tick that was told to stop has acted all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), databaseTime)
 	defer cancel()
@@ -42,6 +40,9 @@ func (s *Scheduler) record(ctx context.Context, cfg Config, o *observed, r Repor
 	entries, err := s.reconcile(ctx, cfg, o, &memory)
 	if err != nil {
 		return err
+	}
+	if lost || held(ctx) != nil { // another one remembers and corrects by now
+		kept, entries = nil, nil
 	}
 	err = s.Ledger.Record(ctx, Record{Decisions: s.unsaved, Entries: entries, Memory: kept, Answered: sortedKeys(s.answered)})
 	if err != nil {

@@ -42,6 +42,7 @@ type Scheduler struct {
 	offers   []Offer         // the latest of each place
 	latch    *Latch          // tripped while the database was away
 	memory   *Memory         // remembered, and not recorded; nil when it is
+	base     Memory          // what was recorded when memory was made
 	unsaved  []Decision      // the same of decisions
 	answered map[string]bool // the same of requests
 	listed   map[string]bool // providers listed since this became the leader
@@ -92,14 +93,14 @@ func (s *Scheduler) Tick(ctx context.Context) (Report, error) {
 	return s.tick(ctx, func(context.Context) error { return nil })
 }
 
-// tick asks held before anything is launched.
+// tick asks held before anything is launched, or remembered.
 func (s *Scheduler) tick(ctx context.Context, held func(context.Context) error) (Report, error) {
 	cfg, began := s.Config(), s.Clock()
 	o := s.observe(ctx, cfg, true)
 	r := s.decide(cfg, o)
 	s.act(ctx, cfg, o, r.Decisions, held)
 	s.tell(r)
-	err := s.record(ctx, cfg, o, r)
+	err := s.record(ctx, cfg, o, r, held)
 	s.tally.count(began, s.Clock(), cfg, r, err == nil)
 	if err != nil {
 		return r, fmt.Errorf("record tick %s: %w", r.Tick, err)

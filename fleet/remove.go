@@ -38,11 +38,23 @@ func (d *deciding) removeUnwanted() {
 			continue
 		}
 		if rule, why, limit := d.unwanted(w); rule != "" {
-			x := d.drain(w, rule, drainTime)
+			x := d.drain(w, rule, graceOf(rule))
 			x.Sentence, x.Limit = fmt.Sprintf("Draining worker %s: %s", w.ID, why), limit
 			d.add(x)
 		}
 	}
+}
+
+// graceOf is the time for jobs. Whose time is over without anybody minding that
+// it goes on finishes them; what was switched off is to go.
+func graceOf(rule string) time.Duration {
+	switch rule {
+	case "manual_end":
+		return surplusTime
+	case "max_life":
+		return surplusTime - drainTime
+	}
+	return drainTime
 }
 
 func (d *deciding) unwanted(w Worker) (rule, why, limit string) {

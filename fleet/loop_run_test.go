@@ -279,3 +279,32 @@ func TestAskWaitsForTheLeadersAnswer(t *testing.T) {
 		stop()
 	})
 }
+
+func TestALeaderThatIsDeposedInTheMiddleOfALookTellsNoFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, nil)
+		_, stop := l.rivals(1)
+		pass(30 * time.Second)
+		looking := make(chan struct{})
+		l.store.SetHooks(fleettest.Hooks{Before: func(ctx context.Context, method string) error {
+			if method != "Demand" {
+				return nil
+			}
+			select {
+			case <-looking:
+				return nil
+			default:
+			}
+			close(looking)
+			<-ctx.Done() // until the tick is broken off
+			return ctx.Err()
+		}})
+		<-looking
+		l.store.Depose("scheduler")
+		pass(30 * time.Second)
+		if l.told.has("observation") {
+			t.Errorf("it told %+v", l.told.list)
+		}
+		stop()
+	})
+}

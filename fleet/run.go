@@ -140,6 +140,9 @@ func (s *Scheduler) guard(ctx context.Context, why error) {
 	s.askSettings(&o.snap)
 	s.askProviders(ctx, cfg, &o.snap, false)
 	clampTimes(&o.snap)
+	if ctx.Err() != nil {
+		return // what could not be seen by now says nothing
+	}
 	r := s.decide(cfg, o)
 	s.act(ctx, cfg, o, r.Decisions, func(context.Context) error { return errLost })
 	s.tell(r)

@@ -25,8 +25,8 @@ type Parts struct {
 	Config func() Config
 	// Refused says why the file as it stands is not in force; nil asks nobody.
 	Refused func() error
-	Clock  func() time.Time
-	Log    *slog.Logger
+	Clock   func() time.Time
+	Log     *slog.Logger
 	// Failpoint is called with the name of each step of launching and ending,
 	// before it; tests die there. nil in production.
 	Failpoint func(step string)
@@ -97,6 +97,9 @@ func (s *Scheduler) Tick(ctx context.Context) (Report, error) {
 func (s *Scheduler) tick(ctx context.Context, held func(context.Context) error) (Report, error) {
 	cfg, began := s.Config(), s.Clock()
 	o := s.observe(ctx, cfg, true)
+	if err := context.Cause(ctx); err != nil { // what could not be seen by now says nothing
+		return Report{}, fmt.Errorf("break off a tick: %w", err)
+	}
 	r := s.decide(cfg, o)
 	s.act(ctx, cfg, o, r.Decisions, held)
 	s.tell(r)

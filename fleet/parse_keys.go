@@ -59,7 +59,7 @@ func downKeys() []key[ScaleDown] {
 	return []key[ScaleDown]{
 		{spec: spec{name: "idle_minutes", def: "10", unit: "minutes", low: 1, high: aDay / 60, help: "How long a worker must have had nothing to do before it is ended."}, at: func(s *ScaleDown) any { return &s.Idle }},
 		{spec: spec{name: "queue_depth_below", def: "2", unit: "jobs", low: 1, high: mostWhole, help: "Workers are ended only while their queues are less deep than this."}, at: func(s *ScaleDown) any { return &s.QueueBelow }},
-		{spec: spec{name: "cooldown_seconds", def: "300", unit: "seconds", low: 0, high: aDay, help: "Time from one end of a queue's idle worker to the next."}, at: func(s *ScaleDown) any { return &s.Cooldown }},
+		{spec: spec{name: "cooldown_seconds", def: "300", unit: "seconds", low: 0, high: aDay, help: "Time from a tick that ends idle workers of a queue to the next that does."}, at: func(s *ScaleDown) any { return &s.Cooldown }},
 	}
 }
 

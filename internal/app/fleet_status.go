@@ -14,20 +14,23 @@ type FleetStatus struct {
 	At time.Time `json:"at"`
 	// Mode is what is in force, Configured what the file says; they differ while
 	// a daily limit has tripped.
-	Mode       fleet.Mode       `json:"mode"`
-	Configured fleet.Mode       `json:"configured_mode"`
-	Policy     fleet.Policy     `json:"policy"`
-	Latch      *fleet.Latch     `json:"latch,omitempty"`
-	Ticked     time.Time        `json:"ticked,omitzero"` // zero: never
-	Interval   time.Duration    `json:"-"`
-	Spend      SpendStatus      `json:"spend"`
-	Queues     []QueueStatus    `json:"queues"`
-	Workers    []WorkerStatus   `json:"workers"`
-	CoolOffs   []fleet.CoolOff  `json:"cool_offs"`
-	Alerts     []AlertStatus    `json:"alerts"`
-	Faults     map[string]int   `json:"faults"`
-	Requests   []fleet.Request  `json:"requests"`
-	Recent     []fleet.Decision `json:"recent"`
+	Mode       fleet.Mode `json:"mode"`
+	Configured fleet.Mode `json:"configured_mode"`
+	// Acting is the mode of the latest round, by its own decisions: that of
+	// another file than this one where the scheduler was given another.
+	Acting   fleet.Mode       `json:"acting_mode,omitempty"`
+	Policy   fleet.Policy     `json:"policy"`
+	Latch    *fleet.Latch     `json:"latch,omitempty"`
+	Ticked   time.Time        `json:"ticked,omitzero"` // zero: never
+	Interval time.Duration    `json:"-"`
+	Spend    SpendStatus      `json:"spend"`
+	Queues   []QueueStatus    `json:"queues"`
+	Workers  []WorkerStatus   `json:"workers"`
+	CoolOffs []fleet.CoolOff  `json:"cool_offs"`
+	Alerts   []AlertStatus    `json:"alerts"`
+	Faults   map[string]int   `json:"faults"`
+	Requests []fleet.Request  `json:"requests"`
+	Recent   []fleet.Decision `json:"recent"`
 }
 
 // SpendStatus is money, in ten-thousandths of a cent.
@@ -102,7 +105,7 @@ func (f *Fleet) Status(ctx context.Context) (FleetStatus, error) {
 		return FleetStatus{}, fmt.Errorf("list decisions: %w", err)
 	}
 	s := FleetStatus{
-		At: at, Mode: fleet.ModeOf(cfg, fleet.Snapshot{Latch: state.Latch}), Configured: cfg.Mode, Policy: cfg.Policy,
+		At: at, Mode: fleet.ModeOf(cfg, fleet.Snapshot{Latch: state.Latch}), Configured: cfg.Mode, Acting: actingMode(recent), Policy: cfg.Policy,
 		Latch: state.Latch, Ticked: state.Ticked, Interval: cfg.EvaluationInterval,
 		Queues: queueStatuses(cfg, queues, workers), Workers: workerStatuses(workers),
 		CoolOffs: coolOffs(state.Memory, at), Alerts: alertStatuses(state.Memory), Faults: state.Memory.Faults,
@@ -110,6 +113,19 @@ func (f *Fleet) Status(ctx context.Context) (FleetStatus, error) {
 	}
 	s.Spend, err = f.spend(ctx, cfg, at, workers)
 	return s, err
+}
+
+// actingMode is the mode in which the latest of some decisions was taken; empty
+// where none says.
+func actingMode(recent []fleet.Decision) fleet.Mode {
+	for _, d := range recent {
+		for _, fact := range d.Inputs {
+			if fact.Name == "mode" {
+				return fleet.Mode(fact.Value)
+			}
+		}
+	}
+	return ""
 }
 
 func (f *Fleet) spend(ctx context.Context, cfg fleet.Config, at time.Time, workers []fleet.Worker) (SpendStatus, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +50,16 @@ func (c *checkCommand) Run(ctx context.Context, s *session) error {
 		_, _ = fmt.Fprintln(s.Stderr, "spillway: warning:", warning)
 	}
 	config := loaded.Config()
-	config.SchedulerConfig = cmp.Or(c.Scheduler, config.SchedulerConfig)
+	origin := loaded.Origin
+	if c.Scheduler != "" {
+		config.SchedulerConfig = c.Scheduler
+		origin = func(key string) string {
+			if key == "scheduler-config" {
+				return "flag --scheduler-config"
+			}
+			return loaded.Origin(key)
+		}
+	}
 	err = errors.Join(err, app.Check(config))
 	scheduler, fault := app.CheckScheduler(ctx, config, time.Now())
 	if err := errors.Join(err, fault); err != nil {
@@ -63,9 +71,9 @@ func (c *checkCommand) Run(ctx context.Context, s *session) error {
 		}
 	}
 	if c.JSON {
-		return writeJSON(s.Stdout, checkReport{loaded.Path, list(loaded, config), config.Presets, scheduler})
+		return writeJSON(s.Stdout, checkReport{loaded.Path, list(origin, config), config.Presets, scheduler})
 	}
-	return errors.Join(printSettings(s, loaded, config), printScheduler(s, scheduler))
+	return errors.Join(printSettings(s, loaded.Path, origin, config), printScheduler(s, scheduler))
 }
 
 // printScheduler tells which file counts, and what credits came to.
@@ -73,7 +81,7 @@ func printScheduler(s *session, check *app.SchedulerCheck) error {
 	if check == nil {
 		return nil
 	}
-	_, _ = fmt.Fprintf(s.Stdout, "\n%s is in order: mode %s, policy %s, %d warnings\n", check.File, check.Mode, check.Policy, len(check.Warnings))
+	_, _ = fmt.Fprintf(s.Stdout, "\n%s is in order: mode %s, policy %s, %s\n", check.File, check.Mode, check.Policy, warningsText(len(check.Warnings)))
 	if len(check.Credits) == 0 {
 		return nil
 	}
@@ -85,6 +93,13 @@ func printScheduler(s *session, check *app.SchedulerCheck) error {
 	return table.Flush()
 }
 
+func warningsText(n int) string {
+	if n == 1 {
+		return "1 warning"
+	}
+	return fmt.Sprintf("%d warnings", n)
+}
+
 // checkReport is the JSON of config check.
 type checkReport struct {
 	File     string            `json:"file"`
@@ -94,21 +109,21 @@ type checkReport struct {
 	Scheduler *app.SchedulerCheck `json:"scheduler,omitempty"`
 }
 
-func list(loaded *settings.Loaded, config settings.Config) []effective {
+func list(origin func(key string) string, config settings.Config) []effective {
 	var all []effective
 	for _, s := range settings.All() {
-		all = append(all, effective{s.Key, s.Shown(config), loaded.Origin(s.Key)})
+		all = append(all, effective{s.Key, s.Shown(config), origin(s.Key)})
 	}
 	return all
 }
 
-func printSettings(s *session, loaded *settings.Loaded, config settings.Config) error {
+func printSettings(s *session, path string, origin func(key string) string, config settings.Config) error {
 	table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
-	for _, one := range list(loaded, config) {
+	for _, one := range list(origin, config) {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", one.Key, orDash(one.Value), one.Origin)
 	}
 	for _, name := range sortedKeys(config.Presets) {
-		_, _ = fmt.Fprintf(table, "presets.%s\t%s\t%s\n", name, config.Presets[name], loaded.Path)
+		_, _ = fmt.Fprintf(table, "presets.%s\t%s\t%s\n", name, config.Presets[name], path)
 	}
 	return table.Flush()
 }

@@ -43,7 +43,7 @@ func showDecision(w io.Writer, d fleet.Decision) error {
 	row("inputs", factsText(d.Inputs))
 	row("workers", workersText(d))
 	row("worker", d.WorkerID)
-	row("machine", d.MachineID)
+	row("instance", d.MachineID)
 	if d.Within > 0 {
 		row("within", d.Within.String())
 	}
@@ -79,6 +79,7 @@ func factsText(facts []fleet.Fact) string {
 // workersText is empty where a decision is about no number of workers.
 func workersText(d fleet.Decision) string {
 	switch {
+	case d.Origin == fleet.OriginManual && d.Kind == fleet.KindHold: // a refusal, whose sentence says why
 	case d.Limit != "":
 		return fmt.Sprintf("%d wanted, %d allowed by %s", d.Wanted, d.Allowed, d.Limit)
 	case d.Wanted != 0 || d.Allowed != 0:

@@ -43,8 +43,19 @@ func (c *scheduleRun) Run(ctx context.Context, s *session) error {
 	config := settings.Config{Groups: c.Settings}
 	c.loaded.Complete(&config)
 	config.Helper = app.Helper(helperWord)
+	own := config.Database == ""
+	if own {
+		config.Database = config.OwnDatabase()
+	}
 	if err := errors.Join(app.Check(config), app.CheckRole(config, app.Schedule)); err != nil {
 		return c.locate(err)
+	}
+	// A database that nobody has made has no jobs: a look makes none, and the
+	// loop makes only one that it was told of.
+	if own || c.Once || c.DryRun {
+		if err := thereAreJobs(config); err != nil {
+			return err
+		}
 	}
 	if c.Once || c.DryRun {
 		return c.once(ctx, s, config)
@@ -111,16 +122,27 @@ func (p *place) open(ctx context.Context, s *session) (f *app.Fleet, end func(),
 	if err := p.locate(config.Validate()); err != nil {
 		return nil, nil, err
 	}
-	if file := config.SQLiteFile(); file != "" {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("there are no jobs in %q; name another place by --database or --data", file)
-		}
+	if err := thereAreJobs(config); err != nil {
+		return nil, nil, err
 	}
 	f, err = app.OpenFleet(ctx, config, quietLog(config, s))
 	if err != nil {
 		return nil, nil, err
 	}
 	return f, func() { _ = f.Close() }, nil
+}
+
+// thereAreJobs is an error where the database is a file that is not there:
+// opening it would make it.
+func thereAreJobs(config settings.Config) error {
+	file := config.SQLiteFile()
+	if file == "" {
+		return nil
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there are no jobs in %q; name another place by --database or --data", file)
+	}
+	return nil
 }
 
 // scheduleDecisions lists.
@@ -172,6 +194,9 @@ func (c *scheduleExplain) Run(ctx context.Context, s *session) error {
 	}
 	defer end()
 	d, err := f.Decision(ctx, c.ID)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return fmt.Errorf("decision %s: there is none; schedule decisions lists them", c.ID)
+	}
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ func showStatus(w io.Writer, s app.FleetStatus) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, text string) { _, _ = fmt.Fprintf(table, "%s\t%s\n", name, shown(text)) }
 	row("mode", modeText(s))
+	if s.Acting != "" && s.Acting != s.Mode {
+		row("", fmt.Sprintf("but the latest round was one of mode %s: unless that changed since, its scheduler reads another file; name it by --scheduler-config", s.Acting))
+	}
 	row("policy", string(s.Policy))
 	row("last round", tickedText(s))
 	row("spent", fmt.Sprintf("%s in the last hour, of %s; %s today, of %s", s.Spend.Hour, s.Spend.HourlyLimit, s.Spend.Day, s.Spend.DailyLimit))
@@ -59,7 +62,7 @@ func showStatus(w io.Writer, s app.FleetStatus) error {
 		row("left alone", fmt.Sprintf("%s until %s: %s", c.Place, timeText(c.Until), c.Outcome))
 	}
 	for _, a := range s.Alerts {
-		row("alert", fmt.Sprintf("%s since %s", a.Key, timeText(a.Since)))
+		row(alertText(a))
 	}
 	for _, source := range slices.Sorted(maps.Keys(s.Faults)) {
 		row("does not answer", fmt.Sprintf("%s, %d times in a row", source, s.Faults[source]))
@@ -78,6 +81,16 @@ func showStatus(w io.Writer, s app.FleetStatus) error {
 	}
 	_, _ = fmt.Fprintln(w)
 	return showRecent(w, s.Recent)
+}
+
+// alertText tells a condition that somebody was told of from one that has not
+// lasted for long enough.
+func alertText(a app.AlertStatus) (name, text string) {
+	text = fmt.Sprintf("%s since %s", a.Key, timeText(a.Since))
+	if a.Fired.IsZero() {
+		return "not yet an alert", text
+	}
+	return "alert", text
 }
 
 func modeText(s app.FleetStatus) string {

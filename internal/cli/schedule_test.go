@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,48 @@ func TestADryRunSaysWhatWouldBeLaunchedAtWhichPriceAndWritesNothing(t *testing.T
 	}
 }
 
+func TestALookAtADatabaseThatIsNotThereMakesNone(t *testing.T) {
+	for _, args := range [][]string{{"schedule", "--once", "--dry-run"}, {"schedule", "--once"}, {"schedule", "status"}} {
+		data := t.TempDir()
+		code, _, stderr := in(t, data, schedulerFile(t, "{}"), args...)
+		if code != 1 || !strings.Contains(stderr, "name another place by --database or --data") {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+		if made, err := os.ReadDir(data); err != nil || len(made) > 0 {
+			t.Errorf("%v: made %v, %v", args, made, err)
+		}
+	}
+}
+
+func TestARoundFindsTheDatabaseOfUpAsOtherCommandsDo(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	code, stdout, stderr := command(t, "schedule", "--once", "--dry-run", "--data", data, "--scheduler-config", schedulerFile(t, "{}"))
+	if code != 0 || !strings.Contains(stdout, "hold images") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	code, _, stderr = command(t, "schedule", "--data", t.TempDir(), "--scheduler-config", schedulerFile(t, "{}"))
+	if code != 1 || !strings.Contains(stderr, "there are no jobs in") {
+		t.Errorf("the loop without a database: exit code %d, %s", code, stderr)
+	}
+}
+
+func TestAStatusSaysWhenTheSchedulerReadsAnotherFile(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	acting := schedulerFile(t, bareFile)
+	if code, _, stderr := in(t, data, acting, "schedule", "--once"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	const hint = "the latest round was one of mode hybrid"
+	if _, stdout, _ := in(t, data, acting, "schedule", "status"); strings.Contains(stdout, hint) {
+		t.Errorf("with the same file:\n%s", stdout)
+	}
+	if _, stdout, _ := in(t, data, schedulerFile(t, "{}"), "schedule", "status"); !strings.Contains(stdout, hint) {
+		t.Errorf("with another file:\n%s", stdout)
+	}
+}
+
 func TestAProviderThatTheProgramLacksIsForDryRunsOnly(t *testing.T) {
 	data := t.TempDir()
 	enqueueIn(t, data)
@@ -107,7 +150,7 @@ func TestARoundIsWrittenDownAndEachOfItsDecisionsCanBeExplained(t *testing.T) {
 			t.Errorf("decision %s: exit code %d, %s%s", d.ID, code, stdout, stderr)
 		}
 	}
-	if code, _, stderr := in(t, data, file, "schedule", "explain", "none"); code != 1 || !strings.Contains(stderr, "decision none: ") {
+	if code, _, stderr := in(t, data, file, "schedule", "explain", "none"); code != 1 || !strings.Contains(stderr, "decision none: there is none; schedule decisions lists them") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	code, stdout, _ = in(t, data, file, "schedule", "status")
@@ -237,5 +280,22 @@ func TestAFileThatOthersCanWriteIsRefused(t *testing.T) {
 	code, _, stderr := in(t, data, file, "schedule", "--once")
 	if code != 1 || !strings.Contains(stderr, "can be written by others") {
 		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+func TestAStatusTellsAnAlertFromWhatHasNotLastedForLongEnough(t *testing.T) {
+	data := t.TempDir()
+	enqueueIn(t, data)
+	now := time.Now()
+	tables(t, data, func(ctx context.Context, f *sqlite.Fleet) error {
+		return f.Record(ctx, fleet.Record{Memory: &fleet.Memory{Alerts: map[string]fleet.Condition{
+			"worker_cpu/w-1": {Since: now}, "queue_depth/ocr": {Since: now, Fired: now},
+		}}})
+	})
+	_, stdout, _ := in(t, data, schedulerFile(t, "{}"), "schedule", "status")
+	for _, want := range []string{`(?m)^not yet an alert +worker_cpu/w-1 since`, `(?m)^alert +queue_depth/ocr since`} {
+		if !regexp.MustCompile(want).MatchString(stdout) {
+			t.Errorf("status does not match %q:\n%s", want, stdout)
+		}
 	}
 }

@@ -27,7 +27,7 @@ type alertRule struct {
 	name  string
 	level Level
 	after time.Duration // for how long it must hold
-	// of says what a subject is: "queue", "worker", or "" for no subject but itself.
+	// of says what a subject is: "queue", "worker", "machine", or "" for no subject but itself.
 	of   string
 	what string // it, as a resolved notice names it
 	find func(w *watch)
@@ -36,6 +36,7 @@ type alertRule struct {
 func alertRules() []alertRule {
 	return []alertRule{
 		{name: "daily_limit", level: Critical, what: "the daily limit", find: (*watch).dailyLimit},
+		{name: "not_ended", level: Critical, of: "machine", what: "the end", find: (*watch).notEnded},
 		{name: "workers_unhealthy", level: Critical, of: "workers", what: "all workers unhealthy", find: (*watch).allUnhealthy},
 		{name: "failure_rate", level: Critical, of: "queue", what: "failures of jobs", find: (*watch).failures},
 		{name: "queue_depth", level: Warning, after: alertDepthFor, of: "queue", what: "depth", find: (*watch).depth},
@@ -111,6 +112,8 @@ func (w *watch) unseen(key string) bool {
 	switch rule.of {
 	case "worker", "workers":
 		return w.snap.faulty("database")
+	case "machine":
+		return w.unseenMachine(subject)
 	case "queue":
 		_, wanted := w.cfg.Queues[subject]
 		return wanted && (w.snap.faulty("database") || !w.snap.has(subject))

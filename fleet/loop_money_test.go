@@ -1,7 +1,11 @@
 package fleet_test
 
 import (
+	"context"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
@@ -35,5 +39,65 @@ func TestASpotMachineIsBookedWithTheSurchargeOfTheFile(t *testing.T) {
 	hours := w.AccruedUntil.Sub(w.ProvisionedAt).Hours()
 	if got, want := l.booked(w.ID), fleet.Money(hours*float64(12*fleet.Cent)); got < want-fleet.Cent/10 || w.Market != fleet.Spot {
 		t.Errorf("%.2f hours of a %s machine are booked as %s, with the disk they cost %s", hours, w.Market, got, want)
+	}
+}
+
+// TestTheDailyLimitHoldsThoughCallsThatEndMachinesFail has the first calls fail
+// that end a machine, with a quarter of an hour from tick to tick.
+func TestTheDailyLimitHoldsThoughCallsThatEndMachinesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, func(c *fleet.Config) { c.Limits.Daily = fleet.Cents(60) })
+		l.active(100 * time.Hour) // of 20 cents an hour
+		l.cfg.EvaluationInterval = 15 * time.Minute
+		l.restart()
+		c := l.world.Clouds["aws"]
+		var failed atomic.Int64
+		c.SetFaults(func(x fleettest.Call) fleettest.Fault {
+			if x.Method == "Terminate" && failed.Add(1) <= 5 {
+				return fleettest.Fail(fleet.Throttled)
+			}
+			return fleettest.Fault{}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx) }()
+		for n := 0; l.live() > 0 && n < 5*60*4; n++ {
+			pass(15 * time.Second)
+			synctest.Wait()
+			l.world.Advance(15 * time.Second)
+		}
+		if cost := c.Billed(at(0, 0), l.world.Clock.Now()); l.live() > 0 || cost > fleet.Cents(60) || failed.Load() < 6 {
+			t.Errorf("%d machines are left, the day cost %s, the limit is 60 cents, and %d calls were made to end it", l.live(), cost, failed.Load())
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAMachineThatDoesNotEndRaisesACriticalAlert(t *testing.T) {
+	l := newLoop(t, nil)
+	w := l.active(100 * time.Hour)
+	c := l.world.Clouds["aws"]
+	c.SetFaults(failing("Terminate", fleet.Permanent))
+	l.cfg.Mode = fleet.VPSOnly
+	l.until("its end was asked for", func() bool { return !l.row(w.ID).TerminateAt.IsZero() })
+	if l.run(5); l.told.has("not_ended") {
+		t.Error("it is told within five minutes")
+	}
+	if l.run(3); !l.told.has("not_ended") {
+		t.Errorf("nobody was told:\n%s", l.story(10))
+	}
+	for _, n := range l.told.list {
+		if n.Name == "not_ended" && (n.Level != fleet.Critical || n.Resolved) {
+			t.Errorf("it is told as %+v", n)
+		}
+	}
+	c.SetFaults(nil)
+	l.until("it is over", func() bool { return l.live() == 0 })
+	l.run(8)
+	if !slices.ContainsFunc(l.told.list, func(n fleet.Notice) bool { return n.Name == "not_ended" && n.Resolved }) {
+		t.Error("that it is over was not told")
 	}
 }

@@ -106,17 +106,34 @@ func (s *Scheduler) whileElected(ctx context.Context, e Election, f func(ctx con
 // loop ticks at the interval of the configuration, from one start to the next.
 func (s *Scheduler) loop(ctx context.Context, held func(context.Context) error) error {
 	for {
-		next := time.NewTimer(s.interval())
-		if _, err := s.tick(ctx, held); err != nil && ctx.Err() == nil {
+		began := time.Now()
+		r, err := s.tick(ctx, held)
+		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("a tick was not recorded", "error", err)
 		}
-		select {
-		case <-next.C:
-		case <-ctx.Done():
-			next.Stop()
+		if !pause(ctx, s.pace(r)-time.Since(began)) {
 			return nil
 		}
 	}
+}
+
+// endEvery is how soon a tick follows that ends machines at the daily limit, so
+// that a call that failed is made again long before the time is used up that the
+// limit allows for ending them.
+const endEvery = 15 * time.Second
+
+// pace is the time from a tick to the next.
+func (s *Scheduler) pace(r Report) time.Duration {
+	for _, d := range r.Decisions {
+		if d.Rule == ruleDaily {
+			return min(s.interval(), endEvery)
+		}
+	}
+	costs := func(w Worker) bool { return w.Cloud() && !r.Snapshot.gone(w) }
+	if r.Snapshot.Latch != nil && (slices.ContainsFunc(r.Snapshot.Workers, costs) || len(r.Snapshot.strays()) > 0) {
+		return min(s.interval(), endEvery)
+	}
+	return s.interval()
 }
 
 func (s *Scheduler) interval() time.Duration {
@@ -148,7 +165,7 @@ func (s *Scheduler) guard(ctx context.Context, why error) {
 	s.tell(r)
 	s.keep(cfg, o, r)
 	s.tally.count(began, s.Clock(), cfg, r, false)
-	pause(ctx, min(s.interval(), electEvery*2))
+	pause(ctx, min(s.pace(r), electEvery*2))
 }
 
 // stepDown forgets what only the leader may know: another one acts now.
@@ -218,7 +235,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}

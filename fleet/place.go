@@ -65,7 +65,7 @@ func (d *deciding) unfit(o Offer, markets []Market) refusal {
 	case p.Region != "" && !strings.HasPrefix(o.Zone, p.Region) && o.Zone != "":
 		return refusal{"zone", "region is " + p.Region}
 	case !slices.Contains(markets, o.Market):
-		return refusal{"market", fmt.Sprintf("the jobs that wait want %s", either(markets))}
+		return refusal{"market", either(markets) + " is wanted"}
 	case o.Market == Spot && !p.Spot:
 		return refusal{"spot_enabled", "spot is not enabled for " + o.Provider}
 	case o.Market == Spot && p.SpotMaxPrice > 0 && o.Price > p.SpotMaxPrice:

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -82,12 +83,14 @@ func slotsPerMachine(cfg Config, snap Snapshot, v view) int {
 	}
 	least := 0
 	for _, o := range snap.Offers {
-		if o.Slots <= 0 || o.Market == VPS || !cfg.Providers[o.Provider].Enabled ||
+		p := cfg.Providers[o.Provider]
+		slots := cmp.Or(o.Slots, p.Slots) // as the machine's row will have it
+		if slots <= 0 || o.Market == VPS || !p.Enabled ||
 			v.cfg.CloudProvider != "" && v.cfg.CloudProvider != o.Provider {
 			continue
 		}
-		if least == 0 || o.Slots < least {
-			least = o.Slots
+		if least == 0 || slots < least {
+			least = slots
 		}
 	}
 	return max(least, 1)

@@ -111,9 +111,9 @@ func watched(now time.Time, cfg Config, snap Snapshot, decided []Decision) (map[
 	if look.at.IsZero() {
 		look.at = now
 	}
-	for i := range alertRules() {
-		look.rule = &alertRules()[i]
-		look.rule.find(look)
+	for i := range alertRules {
+		look.rule = &alertRules[i]
+		look.find()
 	}
 	for key, c := range states {
 		if found[key] == nil && !look.unseen(key) {

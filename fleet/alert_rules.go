@@ -30,35 +30,69 @@ type alertRule struct {
 	// of says what a subject is: "queue", "worker", "machine", or "" for no subject but itself.
 	of   string
 	what string // it, as a resolved notice names it
-	find func(w *watch)
 }
 
-func alertRules() []alertRule {
-	return []alertRule{
-		{name: "daily_limit", level: Critical, what: "the daily limit", find: (*watch).dailyLimit},
-		{name: "not_ended", level: Critical, of: "machine", what: "the end", find: (*watch).notEnded},
-		{name: "workers_unhealthy", level: Critical, of: "workers", what: "all workers unhealthy", find: (*watch).allUnhealthy},
-		{name: "failure_rate", level: Critical, of: "queue", what: "failures of jobs", find: (*watch).failures},
-		{name: "queue_depth", level: Warning, after: alertDepthFor, of: "queue", what: "depth", find: (*watch).depth},
-		{name: "job_age", level: Warning, of: "queue", what: "age of interactive jobs", find: (*watch).age},
-		{name: "steps_top", level: Warning, of: "queue", what: "the top row of policy steps", find: (*watch).stepsTop},
-		{name: "queue_drift", level: Warning, of: "queue", what: "difference between Redis and the database", find: (*watch).drift},
-		{name: "worker_cpu", level: Warning, after: alertCPUFor, of: "worker", what: "CPU", find: (*watch).cpu},
-		{name: "heartbeat", level: Warning, of: "worker", what: "heartbeat", find: (*watch).heartbeat},
-		{name: "daily_spend", level: Warning, what: "spending near the daily limit", find: (*watch).dailySpend},
-		{name: "spend_threshold", level: Warning, what: "spending over alert_threshold_cents", find: (*watch).spendThreshold},
-		{name: "observation", level: Warning, of: "source", what: "observation", find: (*watch).faults},
-		{name: "settings", level: Warning, what: "settings that are refused", find: (*watch).settings},
-		{name: "provider", level: Warning, of: "provider", what: "refusals", find: (*watch).refusals},
+// alertRules is the table; watch.find says how each is found.
+var alertRules = [...]alertRule{
+	{name: "daily_limit", level: Critical, what: "the daily limit"},
+	{name: "not_ended", level: Critical, of: "machine", what: "the end"},
+	{name: "workers_unhealthy", level: Critical, of: "workers", what: "all workers unhealthy"},
+	{name: "failure_rate", level: Critical, of: "queue", what: "failures of jobs"},
+	{name: "queue_depth", level: Warning, after: alertDepthFor, of: "queue", what: "depth"},
+	{name: "job_age", level: Warning, of: "queue", what: "age of interactive jobs"},
+	{name: "steps_top", level: Warning, of: "queue", what: "the top row of policy steps"},
+	{name: "queue_drift", level: Warning, of: "queue", what: "difference between Redis and the database"},
+	{name: "worker_cpu", level: Warning, after: alertCPUFor, of: "worker", what: "CPU"},
+	{name: "heartbeat", level: Warning, of: "worker", what: "heartbeat"},
+	{name: "daily_spend", level: Warning, what: "spending near the daily limit"},
+	{name: "spend_threshold", level: Warning, what: "spending over alert_threshold_cents"},
+	{name: "observation", level: Warning, of: "source", what: "observation"},
+	{name: "settings", level: Warning, what: "settings that are refused"},
+	{name: "provider", level: Warning, of: "provider", what: "refusals"},
+}
+
+// find looks for what its rule is about.
+func (w *watch) find() {
+	switch w.rule.name {
+	case "daily_limit":
+		w.dailyLimit()
+	case "not_ended":
+		w.notEnded()
+	case "workers_unhealthy":
+		w.allUnhealthy()
+	case "failure_rate":
+		w.failures()
+	case "queue_depth":
+		w.depth()
+	case "job_age":
+		w.age()
+	case "steps_top":
+		w.stepsTop()
+	case "queue_drift":
+		w.drift()
+	case "worker_cpu":
+		w.cpu()
+	case "heartbeat":
+		w.heartbeat()
+	case "daily_spend":
+		w.dailySpend()
+	case "spend_threshold":
+		w.spendThreshold()
+	case "observation":
+		w.faults()
+	case "settings":
+		w.settings()
+	case "provider":
+		w.refusals()
 	}
 }
 
 // ruleOf takes the key of a notice apart.
 func ruleOf(key string) (alertRule, string) {
 	name, subject, _ := strings.Cut(key, "/")
-	for _, r := range alertRules() {
-		if r.name == name {
-			return r, subject
+	for i := range alertRules {
+		if alertRules[i].name == name {
+			return alertRules[i], subject
 		}
 	}
 	return alertRule{name: name, level: Warning, what: name}, subject // of an earlier version

@@ -22,11 +22,15 @@ func (d *deciding) removeIdle() {
 	idle := slices.Clone(d.snap.Workers)
 	idle = slices.DeleteFunc(idle, func(w Worker) bool { return !d.removable(w) || w.Status != Active || !d.readIdle(w) })
 	slices.SortStableFunc(idle, d.leastMissed)
+	views := map[string]view{}
 	for _, w := range idle {
-		why, rule, asked := d.keeps(w)
+		why, rule, asked := d.keeps(w, views)
 		if why != "" {
 			d.keep(w, why)
 			continue
+		}
+		for _, queue := range w.Queues {
+			views[queue] = views[queue].without(w)
 		}
 		x := d.drain(w, rule, drainTime)
 		x.Wanted, x.Allowed = asked.keep, asked.left
@@ -64,19 +68,17 @@ type less struct{ keep, left int }
 // keeps says why an idle worker stays; "" it goes, by the rule. The policies are
 // asked as if it had gone, so that no removal brings about the launch that undoes
 // it.
-func (d *deciding) keeps(w Worker) (why, rule string, l less) {
+func (d *deciding) keeps(w Worker, views map[string]view) (why, rule string, l less) {
 	if d.cfg.Policy != PolicySteps && d.idle(w) <= d.cfg.ScaleDown.Idle {
 		return d.keptByRules(w), ruleIdle, l // only steps lets go of what has just become idle
 	}
-	d.leaving[w.ID] = true
-	defer delete(d.leaving, w.ID)
 	cleared := true
 	for _, name := range w.Queues {
-		i := slices.IndexFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name })
-		if i < 0 {
+		v, seen := d.viewIn(views, name)
+		if !seen {
 			return "queue " + name + " was not observed", "", l
 		}
-		v := viewOf(d.cfg, d.snap, d.fleet(), d.snap.Queues[i])
+		v = v.without(w)
 		asked := wantOf(d.now, d.cfg, d.snap, d.mode(), v)
 		cleared = cleared && asked.clear
 		if why := d.keptFor(v, asked); why != "" {
@@ -91,6 +93,21 @@ func (d *deciding) keeps(w Worker) (why, rule string, l less) {
 		return "", ruleClear, l
 	}
 	return d.keptByRules(w), ruleIdle, l
+}
+
+// viewIn is a queue as it stands, worked out once: a fleet may have many that are idle.
+func (d *deciding) viewIn(views map[string]view, queue string) (view, bool) {
+	v, known := views[queue]
+	if known {
+		return v, true
+	}
+	i := slices.IndexFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == queue })
+	if i < 0 {
+		return view{}, false
+	}
+	v = viewOf(d.cfg, d.snap, d.fleet(), d.snap.Queues[i])
+	views[queue] = v
+	return v, true
 }
 
 // keptFor is what a queue that has one worker less has against it.

@@ -7,12 +7,15 @@ type view struct {
 	QueueState
 	cfg Queue
 	// have is capacity: the baseline and the cloud workers that are not draining.
-	// Launching ones are capacity that is on its way.
+	// Launching ones are capacity that is on its way, parked ones are none.
 	have, launching int
-	// counted is what max_workers bounds: draining ones as well.
+	// counted is what max_workers bounds: draining and parked ones as well.
 	counted int
 	// slots are those of the cloud workers in have, free the ones without a job.
 	slots, free int
+	// machines are those in have and the parked ones, which are no capacity, and
+	// room their slots.
+	machines, room int
 	// shared are the VPS slots that no queue has reserved, in equal parts for
 	// the queues with jobs.
 	shared float64
@@ -44,6 +47,11 @@ func (v *view) count(w Worker) {
 	if w.Status == Draining {
 		return
 	}
+	v.machines++
+	v.room += max(w.Slots, 1)
+	if w.Parked() {
+		return
+	}
 	v.have++
 	if w.Status == Provisioning {
 		v.launching++
@@ -53,8 +61,18 @@ func (v *view) count(w Worker) {
 	v.markets[w.Market]++
 }
 
-// cloud is how many cloud workers are in have.
-func (v view) cloud() int { return v.have - v.cfg.BaselineWorkers }
+// without is the view once a worker drains that it counts: one without a job, so
+// that all its slots are free. Markets are as before.
+func (v view) without(w Worker) view {
+	v.machines--
+	v.room -= max(w.Slots, 1)
+	if !w.Parked() {
+		v.have--
+		v.slots -= max(w.Slots, 1)
+		v.free -= max(w.Slots, 1)
+	}
+	return v
+}
 
 // others counts ready jobs that are not interactive.
 func (v view) others() int64 { return v.Bands[Standard].Depth + v.Bands[Bulk].Depth }
@@ -64,7 +82,7 @@ const freshHeartbeat = 2 * time.Minute
 
 // ready is true for a worker that takes jobs now.
 func ready(now time.Time, w Worker) bool {
-	return w.Status == Active && !w.RegisteredAt.IsZero() && now.Sub(w.LastHeartbeat) <= freshHeartbeat
+	return w.Status == Active && !w.Parked() && !w.RegisteredAt.IsZero() && now.Sub(w.LastHeartbeat) <= freshHeartbeat
 }
 
 // sharedSlots is the part of a queue in the VPS slots that are kept for none.

@@ -11,6 +11,7 @@ func Decide(now time.Time, cfg Config, snap Snapshot) []Decision {
 	d.repair()       // rows and machines that have lost each other, late registrations, disks
 	d.answer()       // what operators asked for
 	d.remove()       // surplus first, then the idle
+	d.park()         // what is more than wanted, before it is idle for long enough
 	d.baseline()     // the VPS worker
 	d.grow()         // queue by queue
 	d.finishDrains() // what has no job left, or no time, and was not taken back
@@ -32,6 +33,9 @@ type deciding struct {
 	// on; undrained are those that it takes back: see fleet.
 	launched  []Worker
 	undrained map[string]bool
+	// ranks are the bounds that this tick sets for what cloud workers claim: one
+	// that parks them, or none.
+	ranks map[string]int
 	// kept says, per queue, why idle workers stay.
 	kept    map[string][]Rejected
 	scratch []Worker // what fleet answers
@@ -40,7 +44,7 @@ type deciding struct {
 }
 
 func newDeciding(now time.Time, cfg Config, snap Snapshot) *deciding {
-	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}, undrained: map[string]bool{}, kept: map[string][]Rejected{}}
+	return &deciding{now: now, cfg: cfg, snap: snap, budget: newBudget(now, cfg, snap), leaving: map[string]bool{}, undrained: map[string]bool{}, ranks: map[string]int{}, kept: map[string][]Rejected{}}
 }
 
 // fleet is the workers as they stand after what was decided so far: those that
@@ -54,6 +58,9 @@ func (d *deciding) fleet() []Worker {
 			w.Status = Draining
 		case d.undrained[w.ID]:
 			w.Status = Active
+		}
+		if rank, decided := d.ranks[w.ID]; decided {
+			w.MaxRank = rank
 		}
 		all = append(all, w)
 	}

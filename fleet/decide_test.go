@@ -34,7 +34,7 @@ func set(path string, value any) edit {
 
 // settings are the sample file with the cloud switched on for media at aws, and
 // then edited.
-func settings(t *testing.T, edits ...edit) fleet.Config {
+func settings(t testing.TB, edits ...edit) fleet.Config {
 	t.Helper()
 	var file map[string]any
 	if err := json.Unmarshal(sample(t), &file); err != nil {

@@ -16,7 +16,7 @@ const (
 	KindRevert    Kind = "revert_mode" // the daily limit tripped
 	KindHold      Kind = "hold"
 	KindAdopt     Kind = "adopt"    // a machine and its row have found each other
-	KindRestrict  Kind = "restrict" // bound what the VPS worker claims
+	KindRestrict  Kind = "restrict" // bound what a worker claims: the VPS worker, or one that is parked
 	KindForget    Kind = "forget"   // a row whose machine never was, or is gone
 	KindSweep     Kind = "sweep"    // a disk without a machine
 	KindReset     Kind = "reset"    // an operator cleared the latch

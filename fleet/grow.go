@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// grow asks the policy how many workers each queue wants, and un-drains or
-// launches as many of them as the limits allow.
+// grow asks the policy how many workers each queue wants, and takes back parked
+// ones, un-drains or launches as many of them as the limits allow.
 func (d *deciding) grow() {
 	for _, name := range sortedKeys(d.cfg.Queues) {
 		if !slices.ContainsFunc(d.snap.Queues, func(q QueueState) bool { return q.Name == name }) {
@@ -20,6 +20,10 @@ func (d *deciding) grow() {
 	for _, q := range d.byUrgency() {
 		v := viewOf(d.cfg, d.snap, d.fleet(), q)
 		w := wantOf(d.now, d.cfg, d.snap, d.mode(), v)
+		back := d.unpark(&v, w)
+		if back > 0 && w.workers <= v.have {
+			continue
+		}
 		if b := d.bar(v, w); b.rule != "" {
 			d.hold(v, w, b)
 			continue
@@ -130,6 +134,11 @@ func (d *deciding) takeBack(v view, w want, market Market) bool {
 	x.WorkerID, x.Provider, x.MachineID = o.ID, o.Provider, o.InstanceID
 	x.Sentence = fmt.Sprintf("Taking worker %s back for %s: depth=%d, oldest=%ds", o.ID, v.Name, v.Depth, v.Oldest/time.Second)
 	d.add(x)
+	if o.Parked() {
+		x := d.unparked(o, w.rule, "it is taken back for "+v.Name)
+		x.Queue = v.Name
+		d.add(x)
+	}
 	return true
 }
 

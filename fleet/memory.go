@@ -5,7 +5,7 @@ import "time"
 // Memory is what a tick has to know of earlier ones. It is a value: Decide
 // reads it, and Remember makes the next one of it.
 type Memory struct {
-	LastUp   map[string]time.Time `json:"last_up,omitempty"`   // per queue: the last launch that succeeded
+	LastUp   map[string]time.Time `json:"last_up,omitempty"`   // per queue: when the last one was launched or taken back
 	LastDown map[string]time.Time `json:"last_down,omitempty"` // per queue: the last removal that began
 	CoolOffs []CoolOff            `json:"cool_offs,omitempty"`
 	// Wants are what the backlog policy recommended, per queue, for as long as

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-media/spillway/fleet"
 )
 
-func sample(t *testing.T) []byte {
+func sample(t testing.TB) []byte {
 	t.Helper()
 	file, err := os.ReadFile("../deploy/scheduler.sample.json")
 	if err != nil {

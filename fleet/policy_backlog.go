@@ -78,8 +78,8 @@ func vpsSlots(mode Mode, v view, busy float64) float64 {
 // slotsPerMachine is what machines of this queue have, and before there are any,
 // what the smallest on offer would have.
 func slotsPerMachine(cfg Config, snap Snapshot, v view) int {
-	if v.cloud() > 0 {
-		return max(v.slots/v.cloud(), 1)
+	if v.machines > 0 {
+		return max(v.room/v.machines, 1)
 	}
 	least := 0
 	for _, o := range snap.Offers {

@@ -21,6 +21,10 @@ func (m *Memory) rememberGrowth(now time.Time, cfg Config, snap Snapshot, done [
 			m.rose(now, x)
 		case KindDrain:
 			m.fell(now, snap, x)
+		case KindRestrict:
+			if x.MaxRank == 0 && x.Queue != "" { // of a parked worker; the VPS worker's is of no queue
+				m.LastUp[x.Queue] = now
+			}
 		}
 	}
 	m.rememberDrained(snap, done)

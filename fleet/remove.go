@@ -135,10 +135,10 @@ func (d *deciding) drainOver(most int, queue, limit string, counts func(Worker) 
 	}
 }
 
-// leastMissed puts workers without a job first, then those that have not
-// registered, idle longest, dearest.
+// leastMissed puts workers without a job first, then parked ones, the idle
+// longest, the dearest.
 func (d *deciding) leastMissed(a, b Worker) int {
-	return cmp.Or(cmp.Compare(a.Claimed, b.Claimed), cmp.Compare(d.idle(b), d.idle(a)), cmp.Compare(b.Rate, a.Rate), strings.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.Claimed, b.Claimed), cmp.Compare(btoi(b.Parked()), btoi(a.Parked())), cmp.Compare(d.idle(b), d.idle(a)), cmp.Compare(b.Rate, a.Rate), strings.Compare(a.ID, b.ID))
 }
 
 // drain is a decision to drain a worker, which leaves from now on.

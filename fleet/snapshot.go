@@ -122,7 +122,8 @@ type Worker struct {
 	// CPUPercent is the latest of worker_metrics, At CPUAt.
 	CPUPercent float64
 	CPUAt      time.Time
-	// MaxRank is the highest priority number that it may claim; 0 all.
+	// MaxRank is the highest priority number that it may claim; 0 all, less than 0
+	// none: see Parked.
 	MaxRank int
 	Request LaunchRequest // zero for what no scheduler started
 }

@@ -138,5 +138,6 @@ func (w *world) restrict(m *machine, maxRank int) {
 	}
 	m.row.MaxRank = maxRank
 	w.bound(m)
+	w.idle.remove(m) // it waits anew, behind the others, unless it is parked
 	w.offerWork(m)
 }

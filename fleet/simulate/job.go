@@ -73,9 +73,13 @@ func spotLanes() uint32 {
 	return lanes
 }
 
-// lanesUpTo bounds a worker to priorities up to maxRank; 0 bounds nothing.
+// lanesUpTo bounds a worker to priorities up to maxRank; 0 bounds nothing, and
+// less than 0 leaves it none.
 func lanesUpTo(maxRank int) uint32 {
-	if maxRank <= 0 || maxRank >= priorities {
+	if maxRank < 0 {
+		return 0
+	}
+	if maxRank == 0 || maxRank >= priorities {
 		return allLanes
 	}
 	return 1<<(maxRank*int(classes)) - 1

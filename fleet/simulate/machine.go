@@ -42,7 +42,7 @@ type slot struct {
 
 // claims says whether its worker takes jobs at all.
 func (m *machine) claims() bool {
-	return m.row.Status == fleet.Active && m.state == fleet.MachineRunning && m.busy < len(m.slots)
+	return m.lanes != 0 && m.row.Status == fleet.Active && m.state == fleet.MachineRunning && m.busy < len(m.slots)
 }
 
 // room says whether a job of a queue may start: in a slot that is kept for it, or

@@ -17,6 +17,9 @@ type acting struct {
 	cfg  Config
 	o    *observed
 	held func(context.Context) error // that this is still the leader
+	// due is when the next tick should begin: what is not begun by then and can
+	// wait is left to it, so that nothing keeps money from being looked at.
+	due time.Time
 
 	mu sync.Mutex // guards all below
 	// booked are the machines that this tick launches, for the limits that
@@ -41,9 +44,21 @@ const noticeLane = "notices"
 // daily limit each costs until its turn comes.
 const endsAtOnce = 8
 
+// shortestAct is how long launches and notices are begun at least.
+const shortestAct = 15 * time.Second
+
+// late is an error once the next tick is due.
+func (a *acting) late() error {
+	if time.Now().Before(a.due) {
+		return nil
+	}
+	return errors.New("not tried: this tick has taken too long")
+}
+
 // act carries out decisions, and notes in each what came of it.
 func (s *Scheduler) act(ctx context.Context, cfg Config, o *observed, decisions []Decision, held func(context.Context) error) {
-	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
+	due := time.Now().Add(max(cfg.EvaluationInterval, shortestAct))
+	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, due: due, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
 	lanes := map[string]*lane{}
 	for i := range decisions {
 		d := &decisions[i]
@@ -271,7 +286,7 @@ func (a *acting) alert(ctx context.Context, d *Decision) error {
 	if d.Alert == nil {
 		return errors.New("alert: no notice is given")
 	}
-	if err := a.halted(noticeLane); err != nil {
+	if err := errors.Join(a.halted(noticeLane), a.late()); err != nil {
 		return err
 	}
 	n := *d.Alert

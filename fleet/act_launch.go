@@ -56,6 +56,10 @@ func (a *acting) launch(ctx context.Context, d *Decision) error {
 	if d.Launch == nil || len(d.Launch.Candidates) == 0 {
 		return errors.New("launch: no candidates are given")
 	}
+	if err := a.late(); err != nil {
+		a.release(d)
+		return err
+	}
 	if err := a.held(ctx); err != nil {
 		return fmt.Errorf("launch: not the leader any more: %w", err)
 	}

@@ -165,3 +165,43 @@ func TestADayThatBeginsWithoutADatabaseBeginsWithoutCost(t *testing.T) {
 		t.Error("the machine was ended")
 	}
 }
+
+// lame takes 40 seconds to launch a machine.
+type lame struct{ fleet.Provider }
+
+func (p lame) Launch(ctx context.Context, r fleet.LaunchRequest) (fleet.Machine, error) {
+	time.Sleep(40 * time.Second)
+	return p.Provider.Launch(ctx, r)
+}
+
+// dawdling takes 20 seconds for a notice.
+type dawdling struct{}
+
+func (dawdling) Notify(context.Context, fleet.Notice) error {
+	time.Sleep(20 * time.Second)
+	return nil
+}
+
+func TestManyCallsThatAreSlowKeepNoTickFromComing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, func(c *fleet.Config) {
+			c.Queues["media"] = fleet.Queue{MaxWorkers: 100, CloudEnabled: true}
+			c.Providers["aws"] = fleet.ProviderConfig{Enabled: true, Types: []string{xlarge}, MaxInstances: 100}
+			c.Limits = fleet.Limits{Hourly: fleet.Cents(100_000), Daily: fleet.Cents(100_000)}
+		})
+		p := l.parts()
+		p.Providers["aws"], p.Notifier = lame{p.Providers["aws"]}, dawdling{}
+		l.Scheduler, _ = fleet.New(p)
+		l.ask(fleet.Request{Do: fleet.KindLaunch, Queue: "media", Count: 100})
+		for range 3 {
+			began := time.Now()
+			l.tick()
+			if took := time.Since(began); took > 2*time.Minute {
+				t.Errorf("the tick took %v", took)
+			}
+		}
+		if n := len(l.rows()); n < 2 || n != l.live() {
+			t.Errorf("there are %d rows for %d machines", n, l.live())
+		}
+	})
+}

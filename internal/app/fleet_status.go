@@ -119,6 +119,9 @@ func (f *Fleet) Status(ctx context.Context) (FleetStatus, error) {
 // where none says.
 func actingMode(recent []fleet.Decision) fleet.Mode {
 	for _, d := range recent {
+		if d.Kind == fleet.KindReset {
+			return "" // rounds before it had the mode that it ended
+		}
 		for _, fact := range d.Inputs {
 			if fact.Name == "mode" {
 				return fleet.Mode(fact.Value)

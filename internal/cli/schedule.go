@@ -232,6 +232,6 @@ func (c *scheduleReset) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Stdout, "cleared: %s on %s, at %s of %s\n%s\n", shown(latch.Reason), timeText(latch.At), latch.Spent, latch.Limit,
-		"what was spent today stays spent: the limit trips again at once unless it is raised or the day is over")
+		"what was spent today stays spent: until the day is over the limit trips again as soon as machines could reach it, unless it is raised")
 	return err
 }

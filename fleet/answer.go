@@ -36,17 +36,30 @@ func (d *deciding) answer() {
 // refuse is the answer no.
 func (d *deciding) refuse(r Request, rule, why string, rejected []Rejected) {
 	subject := cmp.Or(r.WorkerID, r.Queue)
-	d.add(Decision{
+	x := Decision{
 		Kind: KindHold, Origin: OriginManual, Request: r.ID, Queue: r.Queue, WorkerID: r.WorkerID, Provider: r.Provider,
-		Rule: rule, Limit: why, Rejected: rejected, Failed: true, Outcome: "refused",
+		Rule: rule, Rejected: rejected, Failed: true, Outcome: "refused",
 		Sentence: fmt.Sprintf("Refused to %s %s: %s", r.Do, subject, why),
-	})
+	}
+	if _, known := d.cfg.Queues[r.Queue]; r.Do == KindLaunch && known {
+		have := viewOf(d.cfg, d.snap, d.fleet(), d.stateOf(r.Queue)).have
+		x.Wanted, x.Allowed, x.Limit = have+1, have, why
+	}
+	d.add(x)
 }
 
 // answerLaunch launches as many as were asked for, or as the limits allow.
 func (d *deciding) answerLaunch(r Request) {
 	if _, known := d.cfg.Queues[r.Queue]; !known {
 		d.refuse(r, "queue", fmt.Sprintf("the scheduler's file has no queue %q", r.Queue), nil)
+		return
+	}
+	if p, known := d.cfg.Providers[r.Provider]; r.Provider != "" && !p.Enabled {
+		why := fmt.Sprintf("provider %s is not enabled", r.Provider)
+		if !known {
+			why = fmt.Sprintf("the scheduler's file has no provider %q", r.Provider)
+		}
+		d.refuse(r, "provider", why, nil)
 		return
 	}
 	for n := range min(max(1, r.Count), mostRequested) {

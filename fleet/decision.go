@@ -22,6 +22,12 @@ const (
 	KindReset     Kind = "reset"    // an operator cleared the latch
 )
 
+// Kinds are all there are.
+func Kinds() []Kind {
+	return []Kind{KindLaunch, KindUndrain, KindDrain, KindTerminate, KindRequeue, KindAlert, KindRevert, KindHold, KindAdopt, KindRestrict,
+		KindForget, KindSweep, KindReset}
+}
+
 // Origin is who wanted it.
 type Origin string
 

@@ -171,10 +171,14 @@ func TestWhatAnOperatorAsksForIsAnsweredUnderTheSameLimits(t *testing.T) {
 		"more than max_workers":                  {nil, fleet.Request{Do: fleet.KindLaunch, Queue: "media", Count: 5}, "max_workers", 3},
 		"in vps_only":                            {func(c *fleet.Config) { c.Mode = fleet.VPSOnly }, fleet.Request{Do: fleet.KindLaunch, Queue: "media"}, "mode", 0},
 		"over the hourly limit":                  {func(c *fleet.Config) { c.Limits.Hourly = fleet.Cents(30) }, fleet.Request{Do: fleet.KindLaunch, Queue: "media", Count: 3}, "hourly_limit", 1},
-		"of a queue that is not there":           {nil, fleet.Request{Do: fleet.KindLaunch, Queue: "medai"}, "queue", 0},
-		"of a worker that is not there":          {nil, fleet.Request{Do: fleet.KindDrain, WorkerID: "w-9"}, "worker", 0},
-		"to end a VPS worker":                    {nil, fleet.Request{Do: fleet.KindTerminate, WorkerID: "vps-1"}, "vps", 0},
-		"of what nobody can do":                  {nil, fleet.Request{Do: fleet.KindSweep}, "request", 0},
+		"at a provider that is not there":        {nil, fleet.Request{Do: fleet.KindLaunch, Queue: "media", Provider: "awss"}, "provider", 0},
+		"at a provider that is not enabled": {func(c *fleet.Config) {
+			c.Providers["google"] = fleet.ProviderConfig{}
+		}, fleet.Request{Do: fleet.KindLaunch, Queue: "media", Provider: "google"}, "provider", 0},
+		"of a queue that is not there":  {nil, fleet.Request{Do: fleet.KindLaunch, Queue: "medai"}, "queue", 0},
+		"of a worker that is not there": {nil, fleet.Request{Do: fleet.KindDrain, WorkerID: "w-9"}, "worker", 0},
+		"to end a VPS worker":           {nil, fleet.Request{Do: fleet.KindTerminate, WorkerID: "vps-1"}, "vps", 0},
+		"of what nobody can do":         {nil, fleet.Request{Do: fleet.KindSweep}, "request", 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -307,4 +311,17 @@ func TestALeaderThatIsDeposedInTheMiddleOfALookTellsNoFaults(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+func TestARefusalNamesWhatIsWrongAndHowManyWereWanted(t *testing.T) {
+	l := newLoop(t, func(c *fleet.Config) { c.Providers["google"] = fleet.ProviderConfig{} })
+	for provider, want := range map[string]string{
+		"awss":   `Refused to launch media: the scheduler's file has no provider "awss"`,
+		"google": "Refused to launch media: provider google is not enabled",
+	} {
+		got, err := l.Ask(t.Context(), l.store, fleet.Request{ID: "r-" + provider, Do: fleet.KindLaunch, Queue: "media", Provider: provider})
+		if err != nil || len(got) != 1 || got[0].Sentence != want || got[0].Wanted != 1 || got[0].Allowed != 0 {
+			t.Errorf("it answers %+v, %v", got, err)
+		}
+	}
 }

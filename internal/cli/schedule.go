@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app"
@@ -159,6 +161,9 @@ type scheduleDecisions struct {
 func (c *scheduleDecisions) Run(ctx context.Context, s *session) error {
 	if c.Limit < 1 || c.Limit > 10_000 {
 		return usagef("--limit: %d is not within 1 to 10000", c.Limit)
+	}
+	if kinds := fleet.Kinds(); c.Kind != "" && !slices.Contains(kinds, fleet.Kind(c.Kind)) {
+		return usagef("--kind: %q is none of %s", c.Kind, strings.Trim(fmt.Sprint(kinds), "[]"))
 	}
 	f, end, err := c.open(ctx, s)
 	if err != nil {

@@ -300,3 +300,14 @@ func TestAStatusTellsAnAlertFromWhatHasNotLastedForLongEnough(t *testing.T) {
 		}
 	}
 }
+
+func TestSlipsOnTheCommandLineOfSchedulingNameWhatIsAllowed(t *testing.T) {
+	for want, args := range map[string][]string{
+		`--kind: "lanch" is none of launch undrain drain`: {"schedule", "decisions", "--kind", "lanch"},
+		"--queue: it is empty":                            {"workers", "launch", "--queue", ""},
+	} {
+		if code, _, stderr := in(t, t.TempDir(), schedulerFile(t, bareFile), args...); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}

@@ -25,6 +25,9 @@ func (c *workersLaunch) Help() string {
 
 // Run asks, and prints what was decided.
 func (c *workersLaunch) Run(ctx context.Context, s *session) error {
+	if c.Queue == "" {
+		return usagef("--queue: it is empty; it must be the name of a queue")
+	}
 	if c.Count < 1 || c.Count > 100 {
 		return usagef("--count: %d is not within 1 to 100", c.Count)
 	}

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
@@ -77,6 +79,9 @@ func (a *jobsAPI) listDecisions(x *exchange, _ string) error {
 		if !plainText(p.Get(name)) {
 			return invalid(name, "%s: %.60q is not printable text.", name, p.Get(name))
 		}
+	}
+	if filter.Kind != "" && !slices.Contains(fleet.Kinds(), filter.Kind) {
+		return invalid("kind", "kind: %.60q is none of %s.", filter.Kind, strings.Trim(fmt.Sprint(fleet.Kinds()), "[]"))
 	}
 	if filter.Limit, err = p.limit(pageOfJobs, longestPage); err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestSpendingIsShown(t *testing.T) {
 func TestScalingRefusesWhatItDoesNotKnow(t *testing.T) {
 	b := newJobBench(t, nil)
 	for _, target := range []string{
-		"decisions?kinds=hold", "decisions?limit=201", "decisions?cursor=none", "decisions?queue=%00", "spend?days=0", "spend?days=367", "spend?days=x",
+		"decisions?kinds=hold", "decisions?kind=lanch", "decisions?limit=201", "decisions?cursor=none", "decisions?queue=%00", "spend?days=0", "spend?days=367", "spend?days=x",
 		"spend?timezone=Local", "spend?timezone=../../etc/passwd", "spend?timezone=Mars", "spend?cursor=-1", "spend?limit=0", "spend?from=1",
 	} {
 		if res := b.call("GET", "/v1/scaling/"+target, ""); res.StatusCode != 400 {

@@ -18,10 +18,9 @@ func Accrue(now time.Time, workers []Worker, offers []Offer) []SpendEntry {
 	now = now.Truncate(time.Millisecond) // what stores keep of a time
 	var out []SpendEntry
 	for _, w := range workers {
-		if !w.Cloud() || w.Rate <= 0 {
+		if w.Rate = w.rateNow(offers); !w.Cloud() || w.Rate <= 0 {
 			continue
 		}
-		w.Rate = w.rateNow(offers)
 		from := w.AccruedUntil
 		if from.IsZero() {
 			from = w.paidFrom(now)
@@ -56,7 +55,10 @@ func (w Worker) rateNow(offers []Offer) Money {
 			if w.Market != Spot {
 				return max(w.Rate, o.Price+o.Surcharge)
 			}
-			return max(min(o.Price+o.Surcharge, max(w.Ceiling, w.Rate)), 1)
+			if ceiling := max(w.Ceiling, w.Rate); ceiling > 0 {
+				return max(min(o.Price+o.Surcharge, ceiling), 1)
+			}
+			return o.Price + o.Surcharge // at launch its price was not known
 		}
 	}
 	return w.Rate

@@ -30,7 +30,7 @@ type budget struct {
 func newBudget(now time.Time, cfg Config, snap Snapshot) *budget {
 	b := &budget{now: now, cfg: cfg, snap: snap, machines: map[string]int{}}
 	for _, w := range snap.Workers {
-		if w.Cloud() && !snap.gone(w) {
+		if w.Cloud() && !snap.ended(w) {
 			b.count(w.Provider, max(w.Ceiling, w.rateNow(snap.Offers)), w.paidFrom(now), w.AccruedUntil, w.Granularity)
 		}
 	}

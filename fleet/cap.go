@@ -24,7 +24,7 @@ func (d *deciding) capSpending() {
 		d.snap.Latch, d.budget.snap.Latch = &latch, &latch
 	}
 	for _, w := range d.snap.Workers {
-		if w.Cloud() && !d.snap.gone(w) {
+		if w.Cloud() && !d.snap.ended(w) {
 			d.capWorker(w)
 		}
 	}

@@ -23,7 +23,7 @@ func (d *deciding) finishDrains() {
 		if !w.Cloud() && w.LeftAt.IsZero() || w.Status != Draining || !w.TerminateAt.IsZero() || d.leaving[w.ID] || d.undrained[w.ID] {
 			continue
 		}
-		if w.InstanceID == "" || d.away(sourceProvider+w.Provider) || d.snap.gone(w) {
+		if w.InstanceID == "" || d.away(sourceProvider+w.Provider) || d.snap.ended(w) {
 			continue // repair finds its machine first; what a provider did not tell is left alone
 		}
 		d.finishDrain(w)

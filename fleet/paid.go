@@ -30,6 +30,16 @@ func (s Snapshot) gone(w Worker) bool {
 	return s.At.Sub(later(w.ProvisionedAt, earlier(w.LaunchedAt, s.At))) >= unlisted
 }
 
+// ended is gone without a doubt: a machine that is missing in a list, and whose
+// worker has just been heard of, goes on costing.
+func (s Snapshot) ended(w Worker) bool {
+	if !s.gone(w) {
+		return false
+	}
+	_, found := s.Inventories[w.Provider].of(w)
+	return found || !w.TerminateAt.IsZero() || s.At.Sub(w.LastHeartbeat) >= silent
+}
+
 // strays are machines that are paid for and that no row stands for.
 func (s Snapshot) strays() []Machine {
 	known := map[[2]string]bool{}

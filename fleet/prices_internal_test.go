@@ -75,3 +75,51 @@ func TestAPriceThatIsNonsenseIsNoPrice(t *testing.T) {
 		}
 	}
 }
+
+func TestAMachineWhosePriceWasNotKnownIsBookedOnceItIs(t *testing.T) {
+	for _, market := range []Market{OnDemand, Spot} {
+		w := machine("a", 0)
+		w.Market, w.AccruedUntil = market, noon().Add(-time.Hour)
+		o := onDemand(20)
+		o.Market = market
+		if got := Accrue(noon(), []Worker{w}, []Offer{o}); len(got) != 1 || got[0].Amount != Cents(20) {
+			t.Errorf("an hour of a %s machine is booked as %+v", market, got)
+		}
+	}
+}
+
+// TestAMachineThatAListLeavesOutCountsWhileItsWorkerIsHeardOf is about lists that
+// lag behind: nothing is launched in its place, and the daily limit ends it.
+func TestAMachineThatAListLeavesOutCountsWhileItsWorkerIsHeardOf(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		heard  time.Duration
+		change func(*Worker, *Snapshot)
+		want   Money
+	}{
+		{"heard of a minute ago", time.Minute, func(*Worker, *Snapshot) {}, Cents(20)},
+		{"silent for two minutes", 2 * time.Minute, func(*Worker, *Snapshot) {}, 0},
+		{"its end was asked for", time.Minute, func(w *Worker, _ *Snapshot) { w.TerminateAt = noon().Add(-time.Minute) }, 0},
+		{"it is listed as ended", time.Minute, func(w *Worker, s *Snapshot) {
+			s.Inventories["aws"] = Inventory{Machines: []Machine{{Place: w.Place, ID: w.InstanceID, State: MachineTerminated}}}
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, snap := machine("a", 20), seen()
+			w.LastHeartbeat = noon().Add(-c.heard)
+			snap.Inventories = map[string]Inventory{"aws": {}}
+			c.change(&w, &snap)
+			snap.Workers, snap.Spend.Day = []Worker{w}, Cents(4999)
+			if b := newBudget(noon(), paying(), snap); b.runRate != c.want {
+				t.Errorf("it counts %s an hour", b.runRate)
+			}
+			drained := false
+			for _, x := range Decide(noon(), paying(), snap) {
+				drained = drained || x.Kind == KindDrain && x.Rule == ruleDaily && x.WorkerID == w.ID
+			}
+			if drained != (c.want > 0) {
+				t.Errorf("at the daily limit it is drained: %t", drained)
+			}
+		})
+	}
+}

@@ -129,7 +129,7 @@ func (s *Scheduler) pace(r Report) time.Duration {
 			return min(s.interval(), endEvery)
 		}
 	}
-	costs := func(w Worker) bool { return w.Cloud() && !r.Snapshot.gone(w) }
+	costs := func(w Worker) bool { return w.Cloud() && !r.Snapshot.ended(w) }
 	if r.Snapshot.Latch != nil && (slices.ContainsFunc(r.Snapshot.Workers, costs) || len(r.Snapshot.strays()) > 0) {
 		return min(s.interval(), endEvery)
 	}

@@ -174,7 +174,7 @@ func (d *deciding) unparked(w Worker, rule, why string) Decision {
 // that does cost.
 func (d *deciding) unpark(v *view, w want) int {
 	parked := d.parkedFor(v.Name)
-	if len(parked) == 0 || d.barFault(*v, w).rule+d.barMode(*v, w).rule+d.barQueue(*v, w).rule != "" {
+	if len(parked) == 0 || d.barFault(*v, w).rule+d.barMode(*v, w).rule != "" {
 		return 0
 	}
 	first := len(d.out)

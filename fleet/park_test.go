@@ -200,6 +200,10 @@ func TestWhatIsParkedIsTakenBackBeforeAnythingThatCosts(t *testing.T) {
 			comes(s, "media", 5)
 			add(s, cloud("a", idleFor(time.Minute), isParked))
 		}, []string{"unpark a"}},
+		"an operator's, where cloud_enabled is about launching only": {[]edit{set("queues.media.cloud_enabled", false)}, func(s *fleet.Snapshot) {
+			comes(s, "media", 1)
+			add(s, cloud("a", idleFor(time.Minute), isParked, func(w *fleet.Worker) { w.Origin = fleet.OriginManual }))
+		}, []string{"unpark a"}},
 		"not one on spot for what may not run there": {nil, func(s *fleet.Snapshot) {
 			interactive(waiting(s, "media", 30, time.Second))
 			add(s, cloud("a", onSpot, idleFor(time.Minute), isParked))

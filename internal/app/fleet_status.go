@@ -69,6 +69,7 @@ type WorkerStatus struct {
 	Since         time.Time          `json:"since,omitzero"`
 	DrainDeadline time.Time          `json:"drain_deadline,omitzero"`
 	KeepUntil     time.Time          `json:"keep_until,omitzero"`
+	Parked        bool               `json:"parked,omitempty"` // it claims nothing, and may be taken back
 }
 
 // AlertStatus is a condition that holds.
@@ -183,7 +184,7 @@ func workerStatuses(workers []fleet.Worker) []WorkerStatus {
 		}
 		all = append(all, WorkerStatus{
 			Place: w.Place, ID: w.ID, InstanceID: w.InstanceID, Status: w.Status, Queues: w.Queues, Claimed: w.Claimed, Slots: w.Slots,
-			Rate: w.Rate, Since: since, DrainDeadline: w.DrainDeadline, KeepUntil: w.KeepUntil,
+			Rate: w.Rate, Since: since, DrainDeadline: w.DrainDeadline, KeepUntil: w.KeepUntil, Parked: w.Parked(),
 		})
 	}
 	return all

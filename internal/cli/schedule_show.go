@@ -149,6 +149,8 @@ func statusText(w app.WorkerStatus) string {
 	switch {
 	case !w.DrainDeadline.IsZero():
 		return fmt.Sprintf("%s until %s", w.Status, timeText(w.DrainDeadline))
+	case w.Parked:
+		return fmt.Sprintf("%s, parked", w.Status)
 	case !w.KeepUntil.IsZero():
 		return fmt.Sprintf("%s, kept until %s", w.Status, timeText(w.KeepUntil))
 	}

@@ -10,6 +10,10 @@ import (
 // ruleManual is the rule of what an operator asked for.
 const ruleManual = "manual"
 
+// RequestLife is how long a launch that was asked for, and that no scheduler has
+// answered, may still be carried out: nobody waits for it any more.
+const RequestLife = time.Hour
+
 // mostRequested bounds the machines of one request; the limits bound them too.
 const mostRequested = 100
 
@@ -60,6 +64,10 @@ func (d *deciding) answerLaunch(r Request) {
 			why = fmt.Sprintf("the scheduler's file has no provider %q", r.Provider)
 		}
 		d.refuse(r, "provider", why, nil)
+		return
+	}
+	if ago := d.now.Sub(r.At); !r.At.IsZero() && ago > RequestLife+d.cfg.EvaluationInterval {
+		d.refuse(r, "request", fmt.Sprintf("it was asked for %d minutes ago, and nobody waits for it any more", ago/time.Minute), nil)
 		return
 	}
 	for n := range min(max(1, r.Count), mostRequested) {

@@ -101,3 +101,45 @@ func TestAMachineThatDoesNotEndRaisesACriticalAlert(t *testing.T) {
 		t.Error("that it is over was not told")
 	}
 }
+
+func TestAMachineWithoutARowIsEndedAtAProviderThatWasSwitchedOff(t *testing.T) {
+	l := newLoop(t, func(c *fleet.Config) {
+		c.Mode = fleet.VPSOnly
+		p := c.Providers["aws"]
+		p.Enabled = false
+		c.Providers["aws"] = p
+	})
+	c := l.world.Clouds["aws"]
+	c.Put("fleet-in-memory", 2, c.Offer(xlarge, "a", fleet.OnDemand, 0).Place)
+	if l.run(5); l.live() != 0 {
+		t.Errorf("%d machines are left", l.live())
+	}
+	c.SetFaults(failing("Inventory", fleet.Permanent)) // as without a key
+	for range 20 {
+		if r := l.tick(); len(r.Snapshot.Faults) > 0 {
+			t.Fatalf("that it does not answer is a fault: %+v", r.Snapshot.Faults)
+		}
+	}
+	if n := calls(c, "Inventory"); n > 8 {
+		t.Errorf("it was listed %d times in 25 minutes", n)
+	}
+}
+
+func TestALaunchThatNobodyWaitsForAnyMoreIsRefused(t *testing.T) {
+	l := newLoop(t, nil)
+	old := fleet.Request{ID: "r-old", At: l.world.Clock.Now().Add(-62 * time.Minute), Do: fleet.KindLaunch, Queue: "media"}
+	fresh := fleet.Request{ID: "r-new", At: l.world.Clock.Now().Add(-60 * time.Minute), Do: fleet.KindLaunch, Queue: "media"}
+	for _, r := range []fleet.Request{old, fresh} {
+		if err := l.store.Ask(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range l.tick().Decisions {
+		if d.Request == old.ID && (d.Kind != fleet.KindHold || !d.Failed) || d.Request == fresh.ID && d.Kind != fleet.KindLaunch {
+			t.Errorf("%s came to %s: %s", d.Request, d.Kind, d.Sentence)
+		}
+	}
+	if l.live() != 1 || len(l.state().Requests) != 0 {
+		t.Errorf("there are %d machines, and the requests %+v", l.live(), l.state().Requests)
+	}
+}

@@ -219,14 +219,15 @@ func (s *Scheduler) askProviders(ctx context.Context, cfg Config, snap *Snapshot
 	snap.Inventories, snap.Offers, snap.Unasked = map[string]Inventory{}, nil, nil
 	var asking sync.WaitGroup
 	var mu sync.Mutex // snap
-	for _, name := range s.providersOf(cfg, snap) {
+	needed := s.providersOf(cfg, snap)
+	for _, name := range s.withOthers(needed, snap.At, dry) {
 		p := s.Providers[name]
 		if p == nil {
 			s.cannotAsk(name, snap, &mu, dry)
 			continue
 		}
 		if snap.FleetID != "" { // without it, nobody knows which machines are meant
-			asking.Go(func() { s.askInventory(ctx, name, p, snap, &mu) })
+			asking.Go(func() { s.askInventory(ctx, name, p, snap, &mu, slices.Contains(needed, name)) })
 		}
 		if config := cfg.Providers[name]; config.Enabled {
 			asking.Go(func() { s.askOffers(ctx, name, p, config, snap, &mu) })
@@ -260,6 +261,19 @@ func (s *Scheduler) providersOf(cfg Config, snap *Snapshot) []string {
 	return sortedKeys(names)
 }
 
+// withOthers adds, each quarter of an hour, the providers of which nothing is
+// known to matter: one that was switched off may have a machine that no row
+// stands for, as after a database was restored.
+func (s *Scheduler) withOthers(needed []string, at time.Time, dry bool) []string {
+	if since := at.Sub(s.looked); dry || since >= 0 && since < ReconcileEvery {
+		return needed
+	}
+	s.looked = at
+	names := slices.Concat(needed, sortedKeys(s.Providers))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // cannotAsk is for a provider that is not in the program.
 func (s *Scheduler) cannotAsk(name string, snap *Snapshot, mu *sync.Mutex, dry bool) {
 	mu.Lock()
@@ -290,14 +304,16 @@ func patience(failed int) time.Duration {
 	return inventoryTime
 }
 
-func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex) {
+func (s *Scheduler) askInventory(ctx context.Context, name string, p Provider, snap *Snapshot, mu *sync.Mutex, needed bool) {
 	list, err := bounded(ctx, s.calls, "inventory of "+name, patience(snap.Memory.Faults[sourceProvider+name]), func(ctx context.Context) (Inventory, error) {
 		return p.Inventory(ctx, snap.FleetID)
 	})
 	mu.Lock()
 	defer mu.Unlock()
 	if err != nil {
-		snap.fail(sourceProvider+name, err)
+		if needed { // one that is switched off need not answer
+			snap.fail(sourceProvider+name, err)
+		}
 		return
 	}
 	for i := range list.Machines {

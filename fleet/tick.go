@@ -47,6 +47,7 @@ type Scheduler struct {
 	answered map[string]bool // the same of requests
 	listed   map[string]bool // providers listed since this became the leader
 	said     map[string]string
+	looked   time.Time // when providers that are switched off were last listed
 }
 
 // ErrNotLeader is what Once answers while another scheduler is the one that acts.

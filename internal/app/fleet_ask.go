@@ -23,7 +23,7 @@ func (f *Fleet) Ask(ctx context.Context, r fleet.Request) ([]fleet.Decision, err
 	r.ID, r.At = fleet.RequestID(now), now
 	patience := f.file.Config().EvaluationInterval + answerSpare
 	limited, cancel := context.WithTimeoutCause(ctx, patience,
-		fmt.Errorf("no scheduler has answered within %s; the request stays, and the next round of one answers it", patience))
+		fmt.Errorf("no scheduler has answered within %s; the request stays for an hour, and the next round of one answers it", patience))
 	defer cancel()
 	return planner.Ask(limited, f.tables, r)
 }

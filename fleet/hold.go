@@ -72,7 +72,7 @@ func (d *deciding) barQueue(v view, _ want) barrier {
 	case !v.cfg.CloudEnabled:
 		return barrier{rule: "cloud_disabled", why: "cloud_enabled is false for it", limit: "cloud_enabled (false)"}
 	case v.cfg.Batch != "":
-		return barrier{rule: "batch", why: "its jobs are handed to batch " + v.cfg.Batch, limit: "batch (" + v.cfg.Batch + ")"}
+		return barrier{rule: "batch", why: "batch is " + v.cfg.Batch + ", so no machine is launched for it", limit: "batch (" + v.cfg.Batch + ")"}
 	}
 	return barrier{}
 }

@@ -78,7 +78,7 @@ func queueKeys() []key[Queue] {
 		{spec: spec{name: "cloud_enabled", def: "false", help: "Let machines be launched for the queue."}, at: func(q *Queue) any { return &q.CloudEnabled }},
 		{spec: spec{name: "cloud_provider", null: true, oneOf: providerNames, help: "The only provider for the queue; null leaves it open."}, at: func(q *Queue) any { return &q.CloudProvider }},
 		{spec: spec{name: "spot_preferred", def: "false", help: "Run standard jobs (priority 4 to 6) on spot machines as well."}, at: func(q *Queue) any { return &q.SpotPreferred }},
-		{spec: spec{name: "batch", null: true, oneOf: []string{"aws", "google"}, help: "Provider whose managed batch service takes the queue over; null none."}, at: func(q *Queue) any { return &q.Batch }},
+		{spec: spec{name: "batch", null: true, oneOf: []string{"aws", "google"}, help: "Provider whose managed batch service is to take the queue over: no machine is launched for it, and nothing is handed over yet; null none."}, at: func(q *Queue) any { return &q.Batch }},
 		{spec: spec{name: "credit_cents_per_job", def: "0", unit: "cents", low: 0, high: mostCents, help: "What users pay for a job on average, to compare with the cost of computing; 0 compares nothing."}, at: func(q *Queue) any { return &q.CreditPerJob }},
 	}
 }

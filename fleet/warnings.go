@@ -79,6 +79,9 @@ func (w *warnings) queues() {
 		if q.CloudEnabled && q.MaxWorkers <= q.BaselineWorkers {
 			w.add(join(path, "max_workers"), "is %d and counts baseline_workers (%d): no machine will be launched for it", q.MaxWorkers, q.BaselineWorkers)
 		}
+		if q.Batch != "" {
+			w.add(join(path, "batch"), "is %s: no machine will be launched for it, and nothing hands its jobs to a batch service yet", q.Batch)
+		}
 		if q.CloudEnabled && q.CloudProvider != "" && !w.cfg.Providers[q.CloudProvider].Enabled {
 			w.add(join(path, "cloud_provider"), "is %s, which is not enabled: no machine will be launched for it", q.CloudProvider)
 		}

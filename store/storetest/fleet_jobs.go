@@ -91,6 +91,7 @@ func machineRules() []rule {
 		{"a job counts a lost lease when its machine went by itself", machineWentByItself},
 		{"a job that was to be cancelled is cancelled when its machine is gone", cancelledWithMachine},
 		{"a worker of a machine that was forgotten is in the fleet again", forgottenComesBack},
+		{"decisions and entries are deleted when nobody will ask for them any more", pruneLedger},
 		{"a parked worker is told so, and of no job that is to run alone", parkedIsTold},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/fleet"
+	"github.com/spillway-media/spillway/jobs"
 )
 
 func decisionRules() []fleetRule {
@@ -331,4 +332,48 @@ func requestsWait(f *fleetFixture) {
 	f.equal("the requests", f.state().Requests, []fleet.Request{first, second})
 	f.record(fleet.Record{Answered: []string{"r1", "unknown"}})
 	f.equal("the requests", f.state().Requests, []fleet.Request{second})
+}
+
+// pruneLedger: what was not done is kept for a week, what cost money for two years.
+func pruneLedger(x *fixture) {
+	f := fleetOf(x)
+	at := f.now()
+	decide := func(id string, kind fleet.Kind) fleet.Decision {
+		d := launch(id, at)
+		d.Kind = kind
+		return d
+	}
+	place := rented("w-1").Place
+	f.record(fleet.Record{
+		Decisions: []fleet.Decision{decide("d1", fleet.KindHold), decide("d2", fleet.KindAlert), decide("d3", fleet.KindLaunch), decide("d4", fleet.KindRevert)},
+		Entries:   []fleet.SpendEntry{{At: at, WorkerID: "w-1", Place: place, Queue: "images", Kind: fleet.SpendAccrual, From: at.Add(-time.Hour), Until: at, Amount: 7}},
+	})
+	left := func(after time.Duration) (ids []string, entries int) {
+		f.Helper()
+		f.Shift(after)
+		x.prune(jobs.Retention{Succeeded: time.Hour, Failed: time.Hour, Cancelled: time.Hour}, 100)
+		list, err := f.Fleet.Decisions(f.ctx, fleet.DecisionFilter{})
+		f.must(err)
+		for _, d := range list {
+			ids = append(ids, d.ID)
+		}
+		booked, err := f.Fleet.SpendEntries(f.ctx, 0, 10)
+		f.must(err)
+		return ids, len(booked)
+	}
+	const day = 24 * time.Hour
+	for _, step := range []struct {
+		after   time.Duration
+		ids     []string
+		entries int
+	}{
+		{7*day - time.Hour, []string{"d4", "d3", "d2", "d1"}, 1},
+		{2 * time.Hour, []string{"d4", "d3"}, 1},
+		{fleet.KeepSpending - 8*day, []string{"d4", "d3"}, 1},
+		{2 * day, nil, 0},
+	} {
+		ids, entries := left(step.after)
+		f.equal("the decisions that are left", ids, step.ids)
+		f.equal("the entries that are left", entries, step.entries)
+	}
 }

@@ -108,7 +108,7 @@ func (s *scheduling) run(ctx context.Context) error {
 func (s *scheduling) decide(ctx context.Context) error {
 	there, err := s.store.await(ctx, startPatience)
 	if ctx.Err() != nil {
-		return nil // it was told to stop, which may be why the database was not opened
+		return nil //nolint:nilerr // it was told to stop, which may be why the database was not opened
 	}
 	if !there {
 		return err

@@ -45,11 +45,13 @@ func TestTheSchedulerKnowsOfAFileThatIsRefused(t *testing.T) {
 	go func() { defer close(ended); _ = file.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
 	write(`{"modes": "hybrid"}`)
+	again := time.NewTicker(100 * time.Millisecond) // the file is looked at each second
+	defer again.Stop()
 	for range 100 {
 		if err = p.Refused(); err != nil {
 			break
 		}
-		time.Sleep(100 * time.Millisecond) // the file is looked at each second
+		<-again.C
 	}
 	if err == nil || !strings.Contains(err.Error(), "modes") {
 		t.Errorf("the file is refused because of: %v", err)

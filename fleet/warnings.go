@@ -56,7 +56,7 @@ func (w *warnings) mode() {
 		w.add("mode", "is %s, so that cloud_enabled of %s launches nothing", VPSOnly, strings.Join(cloud, ", "))
 	case w.cfg.Mode == VPSOnly:
 	case len(cloud) == 0:
-		w.add("mode", "is %s, but no queue is cloud_enabled: nothing will be launched", w.cfg.Mode)
+		w.add("mode", "is %s, but no queue is cloud_enabled: nothing will be launched but by hand", w.cfg.Mode)
 	case len(w.usable()) == 0:
 		w.add("mode", "is %s, but no provider is enabled with max_instances above 0: nothing will be launched", w.cfg.Mode)
 	}

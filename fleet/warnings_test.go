@@ -88,7 +88,7 @@ func TestWarningsOfWhatCanHardlyBeMeant(t *testing.T) {
 		"a queue at a disabled provider":     {ocr(func(q *fleet.Queue) { q.CloudProvider = "ionos" }), nil, []string{`queues.ocr.cloud_provider: is ionos, which is not enabled: no machine will be launched for it`}},
 		"a preference that is not enabled":   {func(c *fleet.Config) { c.ProviderPreference = []string{"ionos"} }, nil, []string{`provider_preference: names ionos, which is not enabled`}},
 		"queues in a mode without machines":  {func(c *fleet.Config) { c.Mode = fleet.VPSOnly }, nil, []string{`mode: is vps_only, so that cloud_enabled of bulk, documents, images, media, ocr launches nothing`}},
-		"a mode without queues":              {func(c *fleet.Config) { c.Queues = map[string]fleet.Queue{"ocr": {MaxWorkers: 3}} }, nil, []string{`mode: is hybrid, but no queue is cloud_enabled: nothing will be launched`}},
+		"a mode without queues":              {func(c *fleet.Config) { c.Queues = map[string]fleet.Queue{"ocr": {MaxWorkers: 3}} }, nil, []string{`mode: is hybrid, but no queue is cloud_enabled: nothing will be launched but by hand`}},
 		"a batch service":                    {func(c *fleet.Config) { q := c.Queues["media"]; q.Batch = "aws"; c.Queues["media"] = q }, nil, []string{`queues.media.batch: is aws: no machine will be launched for it, and nothing hands its jobs to a batch service yet`}},
 		"a queue of one's own":               {func(c *fleet.Config) { c.Queues["thumbnails"] = fleet.Queue{} }, nil, []string{`queues.thumbnails: is none of the usual queues; nothing waits there unless jobs are asked for by that name`}},
 		"nobody who is told":                 {func(c *fleet.Config) { c.Alerts.Channels = nil }, nil, []string{`alerts.channels: is empty: alerts go to the log only`}},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func planted(t *testing.T) (file string, secrets []string) {
 		file = strings.ReplaceAll(file, change[0], change[1])
 	}
 	return file, []string{
-		"planted", "PLANTED", "f1a47ed", "187653", "18.7653", "20.7391", "7.6193", "1.8377", "22.1973", "5.5137", "pl/ant", "8448", "0577", "Chatham",
+		"planted", "PLANTED", "f1a47ed", "0.187653", "187653", "18.7653", "20.7391", "7.6193", "1.8377", "22.1973", "5.5137", "pl/ant", "8448", "0.0577", "Chatham",
 		"207391", "76193", "18377", "225768", "94570", "22.5768", "24.035", "9.457", "7.3514", "4391", "47123", "933", "34157",
 	}
 }
@@ -192,11 +193,24 @@ func TestNoAnswerHasWhatStandsInTheSchedulersFile(t *testing.T) {
 	for _, target := range targets {
 		text := body(t, b.call("GET", target, ""))
 		for _, secret := range secrets {
-			if i := strings.Index(text, secret); i >= 0 {
+			if i := found(text, secret); i >= 0 {
 				t.Errorf("%s has %q: %s", target, secret, text[max(0, i-200):min(len(text), i+100)])
 			}
 		}
 	}
+}
+
+// found is where a secret stands, -1 nowhere. A number may be a part of an id that
+// is drawn, and counts only by itself.
+func found(text, secret string) int {
+	pattern := regexp.QuoteMeta(secret)
+	if strings.Trim(secret, "0123456789.") == "" {
+		pattern = `(^|[^0-9A-Za-z.])` + pattern + `([^0-9A-Za-z]|$)`
+	}
+	if at := regexp.MustCompile(pattern).FindStringIndex(text); at != nil {
+		return at[0]
+	}
+	return -1
 }
 
 // liveThrough has a scheduler with the file see all that its words could come

@@ -15,9 +15,9 @@ const (
 // budget is what may still be spent, as decisions of one tick use it up. It sums
 // ceilings, not prices: a spot machine may rise to its bid while it runs.
 type budget struct {
-	now  time.Time
-	cfg  Config
-	snap Snapshot
+	now, midnight time.Time
+	cfg           Config
+	snap          Snapshot
 	// runRate is what all machines cost an hour, add what they can add to the
 	// last hour before the next tick, and rest what they can add to the day until
 	// they are ended.
@@ -28,7 +28,7 @@ type budget struct {
 }
 
 func newBudget(now time.Time, cfg Config, snap Snapshot) *budget {
-	b := &budget{now: now, cfg: cfg, snap: snap, machines: map[string]int{}}
+	b := &budget{now: now, midnight: Midnight(now, cfg.Location), cfg: cfg, snap: snap, machines: map[string]int{}}
 	for _, w := range snap.Workers {
 		if w.Cloud() && !snap.ended(w) {
 			b.count(w.Provider, max(w.Ceiling, w.rateNow(snap.Offers)), w.paidFrom(now), w.AccruedUntil, w.Granularity)
@@ -50,9 +50,10 @@ func (b *budget) count(provider string, rate Money, from, booked time.Time, gran
 		since = earlier(booked, b.now)
 	}
 	paidUntil := from.Add(granularity) // no earlier end costs less
-	b.owed += rate.For(later(b.now, paidUntil).Sub(since))
-	b.add += rate.For(later(b.now.Add(b.cfg.EvaluationInterval), paidUntil).Sub(since))
-	b.rest += rate.For(later(b.now.Add(b.ending()), paidUntil).Sub(since))
+	today, lastHour := later(since, b.midnight), later(since, b.now.Add(-time.Hour))
+	b.owed += rate.For(later(b.now, paidUntil).Sub(today))
+	b.add += rate.For(later(b.now.Add(b.cfg.EvaluationInterval), paidUntil).Sub(lastHour))
+	b.rest += rate.For(later(b.now.Add(b.ending()), paidUntil).Sub(today))
 }
 
 // ending is how long a machine goes on costing when the next tick finds that it

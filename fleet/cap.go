@@ -69,7 +69,7 @@ func (d *deciding) capWorker(w Worker) {
 		}
 	case w.Status == Draining && d.away(sourceProvider+w.Provider):
 		d.capUnlisted(w, m, within)
-	case !w.TerminateAt.IsZero(), w.Status == Draining && !w.DrainDeadline.After(d.now.Add(within)):
+	case !w.TerminateAt.IsZero(), w.Status == Draining && !w.DrainDeadline.IsZero() && !w.DrainDeadline.After(d.now.Add(within)):
 		return // on its way
 	default:
 		d.capDrain(w, within)

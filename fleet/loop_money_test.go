@@ -143,3 +143,28 @@ func TestALaunchThatNobodyWaitsForAnyMoreIsRefused(t *testing.T) {
 		t.Errorf("there are %d machines, and the requests %+v", l.live(), l.state().Requests)
 	}
 }
+
+// putBack is a database whose clock was put back by an hour.
+type putBack struct{ store fleet.Demand }
+
+func (d putBack) Demand(ctx context.Context, queues []string) (time.Time, []fleet.QueueState, error) {
+	at, states, err := d.store.Demand(ctx, queues)
+	return at.Add(-time.Hour), states, err
+}
+
+func TestWhatWasBookedCountsThoughTheDatabasesClockIsPutBack(t *testing.T) {
+	l := newLoop(t, nil)
+	l.active(100 * time.Hour)
+	l.run(180)
+	before := l.tick().Snapshot.Spend
+	p := l.parts()
+	p.Demand = putBack{l.store}
+	l.Scheduler, _ = fleet.New(p)
+	r, err := l.Tick(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := r.Snapshot.Spend; now.Day < before.Day || now.Hour < before.Hour {
+		t.Errorf("the day has cost %s and the hour %s, before it was %s and %s", now.Day, now.Hour, before.Day, before.Hour)
+	}
+}

@@ -79,7 +79,7 @@ func (s *Scheduler) askDatabase(ctx context.Context, cfg Config, o *observed, bo
 			return fmt.Errorf("book cost: %w", err)
 		}
 	}
-	spend, err := s.spent(ctx, cfg, at)
+	spend, err := s.spent(ctx, cfg, at, workers)
 	if err != nil {
 		return fmt.Errorf("sum cost: %w", err)
 	}
@@ -106,12 +106,20 @@ func (s *Scheduler) book(ctx context.Context, at time.Time, workers []Worker) er
 	return nil
 }
 
-func (s *Scheduler) spent(ctx context.Context, cfg Config, at time.Time) (Spend, error) {
-	hour, err := s.Ledger.Spent(ctx, at.Add(-time.Hour), at)
+// spent sums up to now, and where the database's clock was put back, up to where
+// it had been: what was booked then is spent.
+func (s *Scheduler) spent(ctx context.Context, cfg Config, at time.Time, workers []Worker) (Spend, error) {
+	until := at
+	for _, w := range workers {
+		if w.AccruedUntil.After(w.paidFrom(at).Add(w.Granularity)) {
+			until = later(until, w.AccruedUntil)
+		}
+	}
+	hour, err := s.Ledger.Spent(ctx, at.Add(-time.Hour), until)
 	if err != nil {
 		return Spend{}, err
 	}
-	day, err := s.Ledger.Spent(ctx, Midnight(at, cfg.Location), at)
+	day, err := s.Ledger.Spent(ctx, Midnight(at, cfg.Location), until)
 	return Spend{Hour: hour, Day: day}, err
 }
 
@@ -369,8 +377,12 @@ func clampTimes(snap *Snapshot) {
 	}
 	for _, list := range snap.Inventories {
 		for i := range list.Machines {
-			clamp(&list.Machines[i].LaunchedAt)
-			clamp(&list.Machines[i].TerminatedAt)
+			m := &list.Machines[i]
+			if ahead := m.TerminatedAt.Sub(snap.At); ahead > 0 && !m.LaunchedAt.IsZero() {
+				m.LaunchedAt = m.LaunchedAt.Add(-ahead) // how long it ran is exact all the same
+			}
+			clamp(&m.LaunchedAt)
+			clamp(&m.TerminatedAt)
 		}
 	}
 	for i := range snap.Queues {

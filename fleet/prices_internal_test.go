@@ -123,3 +123,42 @@ func TestAMachineThatAListLeavesOutCountsWhileItsWorkerIsHeardOf(t *testing.T) {
 		})
 	}
 }
+
+func TestAMachineWithoutARowCostsTheDayNoMoreThanItsPartOfIt(t *testing.T) {
+	snap := seen()
+	place := onDemand(20).Place
+	snap.Offers = []Offer{onDemand(20)}
+	snap.Inventories = map[string]Inventory{"aws": {Machines: []Machine{{Place: place, ID: "m-1", State: MachineRunning, LaunchedAt: noon().Add(-300 * time.Hour)}}}}
+	b := newBudget(noon(), paying(), snap)
+	if latch, trips := b.trips(); trips || b.owed != Cents(240) {
+		t.Errorf("twelve hours of it are counted as %s, and the limit trips: %t %s", b.owed, trips, latch.Reason)
+	}
+	if limit := b.refuses(onDemand(20)); limit != "" {
+		t.Errorf("another one is refused: %s", limit)
+	}
+}
+
+func TestAWorkerThatDrainsWithoutADeadlineGetsOneAtTheDailyLimit(t *testing.T) {
+	w := machine("a", 20)
+	w.Status, w.Claimed, w.LastHeartbeat = Draining, 1, noon()
+	snap := seen(w)
+	snap.Spend.Day = Cents(4999)
+	snap.Inventories = map[string]Inventory{"aws": {Machines: []Machine{{Place: w.Place, ID: w.InstanceID, State: MachineRunning, LaunchedAt: w.LaunchedAt}}}}
+	for _, x := range Decide(noon(), paying(), snap) {
+		if x.Kind == KindDrain && x.WorkerID == "a" && x.Within <= capDrain {
+			return
+		}
+	}
+	t.Error("it goes on without a deadline")
+}
+
+func TestAClockOfAProviderThatRunsAheadShortensNoBill(t *testing.T) {
+	snap := seen()
+	snap.Inventories = map[string]Inventory{"aws": {Machines: []Machine{
+		{ID: "m-1", State: MachineTerminated, LaunchedAt: noon().Add(30 * time.Minute), TerminatedAt: noon().Add(time.Hour)},
+	}}}
+	clampTimes(&snap)
+	if m := snap.Inventories["aws"].Machines[0]; m.TerminatedAt.Sub(m.LaunchedAt) != 30*time.Minute || m.TerminatedAt.After(noon()) {
+		t.Errorf("it ran from %s to %s", m.LaunchedAt, m.TerminatedAt)
+	}
+}

@@ -17,9 +17,9 @@ type acting struct {
 	cfg  Config
 	o    *observed
 	held func(context.Context) error // that this is still the leader
-	// due is when the next tick should begin: what is not begun by then and can
+	// due ends when the next tick should begin: what is not begun by then and can
 	// wait is left to it, so that nothing keeps money from being looked at.
-	due time.Time
+	due context.Context
 
 	mu sync.Mutex // guards all below
 	// booked are the machines that this tick launches, for the limits that
@@ -49,7 +49,7 @@ const shortestAct = 15 * time.Second
 
 // late is an error once the next tick is due.
 func (a *acting) late() error {
-	if time.Now().Before(a.due) {
+	if a.due.Err() == nil {
 		return nil
 	}
 	return errors.New("not tried: this tick has taken too long")
@@ -57,7 +57,8 @@ func (a *acting) late() error {
 
 // act carries out decisions, and notes in each what came of it.
 func (s *Scheduler) act(ctx context.Context, cfg Config, o *observed, decisions []Decision, held func(context.Context) error) {
-	due := time.Now().Add(max(cfg.EvaluationInterval, shortestAct))
+	due, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cfg.EvaluationInterval, shortestAct))
+	defer cancel()
 	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, due: due, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
 	lanes := map[string]*lane{}
 	for i := range decisions {

@@ -106,12 +106,22 @@ func (s *Scheduler) whileElected(ctx context.Context, e Election, f func(ctx con
 // loop ticks at the interval of the configuration, from one start to the next.
 func (s *Scheduler) loop(ctx context.Context, held func(context.Context) error) error {
 	for {
-		began := time.Now()
+		next, soon := time.NewTimer(s.interval()), time.NewTimer(min(s.interval(), endEvery))
 		r, err := s.tick(ctx, held)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("a tick was not recorded", "error", err)
 		}
-		if !pause(ctx, s.pace(r)-time.Since(began)) {
+		wait := next
+		if s.pace(r) < s.interval() {
+			wait = soon
+		}
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+		next.Stop()
+		soon.Stop()
+		if ctx.Err() != nil {
 			return nil
 		}
 	}

@@ -99,10 +99,6 @@ func (d *deciding) answerOne(r Request, id string) bool {
 		d.refuse(r, b.rule, b.limit, nil)
 		return false
 	}
-	if r.Provider != "" && !d.cfg.Providers[r.Provider].Enabled {
-		d.refuse(r, "provider", fmt.Sprintf("provider %s is not enabled", r.Provider), nil)
-		return false
-	}
 	markets := []Market{OnDemand}
 	if r.Spot {
 		markets = []Market{Spot}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app/fleetfile"
@@ -19,6 +21,7 @@ import (
 type schedulerFile struct {
 	file    *fleetfile.File // nil without one
 	without fleet.Config
+	log     *slog.Logger
 }
 
 // openSchedulerFile reads the file that the settings name, which must be there,
@@ -27,14 +30,14 @@ func openSchedulerFile(c settings.Config, log *slog.Logger) (*schedulerFile, err
 	if c.SchedulerConfig == "" {
 		if _, err := os.Stat(fleetfile.Usual); errors.Is(err, fs.ErrNotExist) {
 			without, err := fleet.Parse([]byte("{}"))
-			return &schedulerFile{without: without}, err
+			return &schedulerFile{without: without, log: log}, err
 		}
 	}
 	file, err := fleetfile.Open(c.SchedulerConfig, log)
 	if err != nil {
 		return nil, fmt.Errorf("scheduler-config: %w", err)
 	}
-	return &schedulerFile{file: file}, nil
+	return &schedulerFile{file: file, log: log}, nil
 }
 
 // Config is what is in force.
@@ -64,8 +67,25 @@ func (s *schedulerFile) Channels() []notify.Channel {
 // Run keeps up with the file until ctx ends.
 func (s *schedulerFile) Run(ctx context.Context) error {
 	if s.file == nil {
-		<-ctx.Done()
+		s.runWithout(ctx)
 		return nil
 	}
 	return s.file.Run(ctx)
+}
+
+// runWithout answers SIGHUP, which would end a process that does not listen to
+// it. A file that was made meanwhile has providers that this process does not
+// have, and is read at the next start.
+func (s *schedulerFile) runWithout(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			s.log.Warn("no scheduler settings to read again: the process was started without a file", "path", fleetfile.Usual)
+		}
+	}
 }

@@ -1,11 +1,15 @@
 package app
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,5 +59,41 @@ func TestTheSchedulerKnowsOfAFileThatIsRefused(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "modes") {
 		t.Errorf("the file is refused because of: %v", err)
+	}
+}
+
+// systemctl reload sends SIGHUP also where there is no file to read again.
+func TestSIGHUPWithoutAFileIsAnsweredAndEndsNothing(t *testing.T) {
+	own := make(chan os.Signal, 1) // so that one which comes too early does not end the test
+	signal.Notify(own, syscall.SIGHUP)
+	defer signal.Stop(own)
+	read, write := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	file := &schedulerFile{log: slog.New(slog.NewTextHandler(write, nil))}
+	go func() { ended <- file.Run(ctx) }()
+	told := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(read).ReadString('\n')
+		told <- line
+		_, _ = io.Copy(io.Discard, read)
+	}()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for line := ""; line == ""; {
+		select {
+		case line = <-told:
+			if !strings.Contains(line, "no scheduler settings to read again") {
+				t.Errorf("the log says %q", line)
+			}
+		case <-again.C:
+			if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -176,7 +176,7 @@ func TestWhatAnOperatorAsksForIsAnsweredUnderTheSameRules(t *testing.T) {
 		{"nor above the caps", bare, []string{"launch", "--queue", "ocr", "--count", "2"}, 1, "max_workers"},
 		{"nor where no provider is enabled", bare, []string{"launch", "--queue", "images", "--spot", "--for", "2h"}, 1, "Refused to launch images"},
 		{"nor for a queue that is not there", bare, []string{"launch", "--queue", "nights"}, 1, `no queue "nights"`},
-		{"nor at a provider that is not enabled, which is said", bare, []string{"launch", "--queue", "images", "--provider", "process"}, 1, "Refused to launch images: provider process is not enabled"},
+		{"nor at a provider that the file does not have, which is said", bare, []string{"launch", "--queue", "images", "--provider", "process"}, 1, `the scheduler's file has no provider "process"`},
 		{"a worker that is not there is not ended", bare, []string{"terminate", "w-none"}, 1, "no such worker"},
 		{"nobody asks for none", bare, []string{"launch", "--queue", "images", "--count", "0"}, 2, "--count: 0 is not within 1 to 100"},
 	}

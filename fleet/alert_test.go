@@ -483,3 +483,21 @@ func TestAnAlertIsADecisionWithItsValueAndThreshold(t *testing.T) {
 	}
 	t.Error("there is none")
 }
+
+// Those who are told read why; what is listed over HTTP says no more than that.
+func TestTheWordsOfAnErrorAreForThoseWhoAreTold(t *testing.T) {
+	s := newStory(t)
+	s.snap.At = s.now
+	s.snap.Faults = []fleet.Fault{{Source: "provider:aws", Reason: "Get https://ec2.eu-west-3.example: denied", Times: 1}}
+	for _, x := range fleet.Decide(s.now, s.cfg, s.snap) {
+		if x.Kind != fleet.KindAlert || x.Alert.Name != "observation" {
+			continue
+		}
+		const brief = "The scheduler cannot see provider:aws, and holds what hangs on it"
+		if x.Sentence != brief || x.Alert.Sentence != brief+": Get https://ec2.eu-west-3.example: denied" {
+			t.Errorf("listed: %s\ntold: %s", x.Sentence, x.Alert.Sentence)
+		}
+		return
+	}
+	t.Error("nobody is told")
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,9 +18,9 @@ type acting struct {
 	cfg  Config
 	o    *observed
 	held func(context.Context) error // that this is still the leader
-	// due ends when the next tick should begin: what is not begun by then and can
-	// wait is left to it, so that nothing keeps money from being looked at.
-	due context.Context
+	// over is true once the next tick should begin: what is not begun by then and
+	// can wait is left to it, so that nothing keeps money from being looked at.
+	over *atomic.Bool
 
 	mu sync.Mutex // guards all below
 	// booked are the machines that this tick launches, for the limits that
@@ -49,7 +50,7 @@ const shortestAct = 15 * time.Second
 
 // late is an error once the next tick is due.
 func (a *acting) late() error {
-	if a.due.Err() == nil {
+	if !a.over.Load() {
 		return nil
 	}
 	return errors.New("not tried: this tick has taken too long")
@@ -57,9 +58,10 @@ func (a *acting) late() error {
 
 // act carries out decisions, and notes in each what came of it.
 func (s *Scheduler) act(ctx context.Context, cfg Config, o *observed, decisions []Decision, held func(context.Context) error) {
-	due, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cfg.EvaluationInterval, shortestAct))
-	defer cancel()
-	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, due: due, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
+	over := &atomic.Bool{}
+	due := time.AfterFunc(max(cfg.EvaluationInterval, shortestAct), func() { over.Store(true) })
+	defer due.Stop()
+	a := &acting{Scheduler: s, cfg: cfg, o: o, held: held, over: over, booked: map[string]Worker{}, closed: map[Place]string{}, stuck: map[string]string{}}
 	lanes := map[string]*lane{}
 	for i := range decisions {
 		d := &decisions[i]

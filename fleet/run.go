@@ -111,17 +111,14 @@ func (s *Scheduler) loop(ctx context.Context, held func(context.Context) error) 
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("a tick was not recorded", "error", err)
 		}
-		wait := next
 		if s.pace(r) < s.interval() {
-			wait = soon
+			next, soon = soon, next
 		}
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-		}
-		next.Stop()
 		soon.Stop()
-		if ctx.Err() != nil {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			next.Stop()
 			return nil
 		}
 	}

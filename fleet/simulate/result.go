@@ -104,7 +104,8 @@ func (r *Result) note(d fleet.Decision) {
 	if r.limits == nil {
 		r.limits, r.holds, r.removals = map[string]int{}, map[string]int{}, map[string]time.Time{}
 	}
-	if d.Limit != "" {
+	// A hold names its limit also where nothing more was wanted.
+	if d.Limit != "" && (d.Kind != fleet.KindHold || d.Wanted > d.Allowed) {
 		name, _, _ := strings.Cut(d.Limit, " (")
 		r.limits[name]++
 	}

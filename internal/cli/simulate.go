@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -159,10 +161,31 @@ func (c *simulateCommand) cases() (cases []simulate.Case, notes []string, err er
 				for _, remark := range fleet.Warnings(cfg, nil) {
 					notes = append(notes, filepath.Base(path)+": "+remark.String())
 				}
+				if note := keptFromAll(cfg, c.VPSSlots); note != "" {
+					notes = append(notes, filepath.Base(path)+": "+note)
+				}
 			}
 		}
 	}
 	return cases, notes, nil
+}
+
+// keptFromAll tells that all slots of the replay's VPS are kept for some queues,
+// so that it never works on the others.
+func keptFromAll(cfg fleet.Config, slots int) string {
+	kept := 0
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(cfg.Queues)) {
+		if n := cfg.Queues[name].BaselineWorkers; n > 0 {
+			kept += n
+		} else {
+			others = append(others, name)
+		}
+	}
+	if kept < slots || kept == 0 || len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("baseline_workers keeps all slots of the VPS, so that %s wait for machines; it has one for them by --vps-slots %d", strings.Join(others, ", "), kept+1)
 }
 
 // withPolicy reads a file as if it named this policy, so that defaults that hang

@@ -66,3 +66,22 @@ func TestSimulateSaysWhatIsWrongOnItsCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestAReplaySaysWhenTheVPSCannotWorkOnAQueueAtAll(t *testing.T) {
+	const sample = "../../deploy/scheduler.sample.json"
+	const note = "so that bulk, media, ocr wait for machines; it has one for them by --vps-slots 3"
+	run := func(slots string) (stdout string) {
+		code, stdout, stderr := command(t, "simulate", "--config", sample, "--synthetic", "--days", "1", "--vps-slots", slots)
+		if code != 0 {
+			t.Fatalf("exit code %d, %s", code, stderr)
+		}
+		return stdout
+	}
+	if out := run("2"); !strings.Contains(out, note) {
+		t.Errorf("with two slots, both kept:\n%s", out)
+	}
+	out := run("3")
+	if strings.Contains(out, "--vps-slots") {
+		t.Errorf("with a third slot:\n%s", out)
+	}
+}

@@ -158,16 +158,22 @@ func (c *simulateCommand) cases() (cases []simulate.Case, notes []string, err er
 			}
 			cases = append(cases, simulate.Case{Name: name, Config: cfg})
 			if i == 0 {
-				for _, remark := range fleet.Warnings(cfg, nil) {
-					notes = append(notes, filepath.Base(path)+": "+remark.String())
-				}
-				if note := keptFromAll(cfg, c.VPSSlots); note != "" {
-					notes = append(notes, filepath.Base(path)+": "+note)
-				}
+				notes = append(notes, notesOf(filepath.Base(path), cfg, c.VPSSlots)...)
 			}
 		}
 	}
 	return cases, notes, nil
+}
+
+// notesOf are what to know of a file before its replay is believed.
+func notesOf(file string, cfg fleet.Config, slots int) (notes []string) {
+	for _, remark := range fleet.Warnings(cfg, nil) {
+		notes = append(notes, file+": "+remark.String())
+	}
+	if note := keptFromAll(cfg, slots); note != "" {
+		notes = append(notes, file+": "+note)
+	}
+	return notes
 }
 
 // keptFromAll tells that all slots of the replay's VPS are kept for some queues,

@@ -88,7 +88,11 @@ func printScheduler(s *session, check *app.SchedulerCheck) error {
 	table := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprint(table, "queue\tjobs in 30 days\tcredits\tcost\tmargin\n")
 	for _, c := range check.Credits {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%.1f %%\n", c.Queue, c.Jobs, c.Earned, c.Cost, c.Margin)
+		earned, margin := "-", "-" // without credit_cents_per_job there is nothing to compare
+		if c.Earned > 0 {
+			earned, margin = c.Earned.String(), fmt.Sprintf("%.1f %%", c.Margin)
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", c.Queue, c.Jobs, earned, c.Cost, margin)
 	}
 	return table.Flush()
 }

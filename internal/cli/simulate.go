@@ -312,8 +312,11 @@ func showResult(w io.Writer, r simulate.Result, credits []fleet.Credit) {
 		_, _ = fmt.Fprintf(w, "%s: the daily limit tripped at %s, and only the VPS worked from then on\n", r.Name, r.Latch.At.Format(time.RFC3339))
 	}
 	for _, c := range credits {
-		if c.Earned > 0 || c.Cost > 0 {
+		switch {
+		case c.Earned > 0:
 			_, _ = fmt.Fprintf(w, "%s: queue %s: %d jobs earned %s, machines cost %s\n", r.Name, c.Queue, c.Jobs, c.Earned, c.Cost)
+		case c.Cost > 0:
+			_, _ = fmt.Fprintf(w, "%s: queue %s: machines cost %s for %d jobs; without credit_cents_per_job nothing is compared\n", r.Name, c.Queue, c.Cost, c.Jobs)
 		}
 		if c.Warning != "" {
 			_, _ = fmt.Fprintf(w, "%s: warning: %s\n", r.Name, c.Warning)

@@ -62,6 +62,7 @@ func newPlanner(cfg settings.Config, tables fleet.Store, b bell, file *scheduler
 		}
 		p.local, providers[process.Name] = local, local
 	}
+	file.demand(providers)
 	depths, _ := b.(fleet.Depths) // nil without a Redis
 	var err error
 	p.Scheduler, err = fleet.New(fleet.Parts{

@@ -56,6 +56,23 @@ func (s *schedulerFile) Refused() error {
 	return s.file.Refused()
 }
 
+// demand has a file refused, while the process runs, that enables a provider
+// which is not in the program: it would hold every launch, and at a start it
+// would be an error.
+func (s *schedulerFile) demand(providers map[string]fleet.Provider) {
+	if s.file == nil {
+		return
+	}
+	s.file.Check(func(c fleet.Config) error {
+		for name, p := range c.Providers {
+			if p.Enabled && providers[name] == nil {
+				return fmt.Errorf("cloud_providers.%s.enabled: this program has no provider %s; allowed is false", name, name)
+			}
+		}
+		return nil
+	})
+}
+
 // Channels are those of alerts that are in force.
 func (s *schedulerFile) Channels() []notify.Channel {
 	if s.file == nil {

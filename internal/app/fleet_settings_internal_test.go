@@ -48,17 +48,22 @@ func TestTheSchedulerKnowsOfAFileThatIsRefused(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = file.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
-	write(`{"modes": "hybrid"}`)
 	again := time.NewTicker(100 * time.Millisecond) // the file is looked at each second
 	defer again.Stop()
-	for range 100 {
-		if err = p.Refused(); err != nil {
-			break
+	for _, bad := range []struct{ file, reason string }{
+		{`{"modes": "hybrid"}`, "modes"},
+		{`{"cloud_providers": {"aws": {"enabled": true, "region": "eu-west-3", "instance_type": "c6i.xlarge", "ami_id": "ami-1"}}}`, "cloud_providers.aws.enabled: this program has no provider aws"},
+	} {
+		write(bad.file)
+		for range 100 {
+			if err = p.Refused(); err != nil && strings.Contains(err.Error(), bad.reason) {
+				break
+			}
+			<-again.C
 		}
-		<-again.C
-	}
-	if err == nil || !strings.Contains(err.Error(), "modes") {
-		t.Errorf("the file is refused because of: %v", err)
+		if err == nil || !strings.Contains(err.Error(), bad.reason) {
+			t.Errorf("%s is refused because of: %v", bad.file, err)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/spillway-media/spillway/fleet"
 )
 
 // every is how often the file is looked at.
@@ -21,6 +23,7 @@ type File struct {
 	current atomic.Pointer[Settings]
 	// refused says why the file as it is now is not in force; nil when it is.
 	refused atomic.Pointer[error]
+	check   atomic.Pointer[func(fleet.Config) error] // see Check
 
 	// Owned by Run.
 	seen  look   // what was read last
@@ -54,6 +57,10 @@ func (f *File) Refused() error {
 	}
 	return nil
 }
+
+// Check has files refused from now on for what only who uses them can know. It
+// is not asked about the one in force.
+func (f *File) Check(check func(fleet.Config) error) { f.check.Store(&check) }
 
 // Run reads the file again when it changes, and at SIGHUP, until ctx ends. A
 // bad one changes nothing and is told of once.
@@ -91,6 +98,9 @@ func (f *File) watch(ctx context.Context, hup <-chan os.Signal) {
 func (f *File) reload(now look, asked bool) {
 	f.seen = now
 	s, err := Read(f.path)
+	if check := f.check.Load(); err == nil && check != nil {
+		err = (*check)(s.Config)
+	}
 	if err != nil {
 		f.refused.Store(&err)
 		f.log.Warn("scheduler settings refused, the old ones stay in force", "path", f.path, "reason", err)

@@ -30,7 +30,7 @@ type Stats struct {
 type MachineCount struct {
 	Provider string
 	Market   Market
-	Status   WorkerStatus
+	Status   WorkerStatus // or "parked", for those that are active and claim nothing
 	Count    int
 }
 
@@ -92,6 +92,9 @@ func countMachines(workers []Worker) []MachineCount {
 	at := map[MachineCount]int{}
 	for _, w := range workers {
 		kind := MachineCount{Provider: w.Provider, Market: w.Market, Status: w.Status}
+		if w.Status == Active && w.Parked() {
+			kind.Status = "parked"
+		}
 		i, known := at[kind]
 		if !known {
 			i = len(all)

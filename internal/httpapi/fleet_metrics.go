@@ -17,7 +17,7 @@ var fleetDescs = map[string][]string{
 	"spillway_fleet_failed_total":          {"Those of them that could not be carried out."},
 	"spillway_fleet_mode":                  {"1 for the mode in force.", "mode"},
 	"spillway_fleet_latched":               {"1 while a daily limit that has tripped keeps the mode vps_only."},
-	"spillway_fleet_workers":               {"Workers by provider, market and status.", "provider", "market", "status"},
+	"spillway_fleet_workers":               {"Workers by provider, market and status; parked ones are active and claim nothing.", "provider", "market", "status"},
 	"spillway_fleet_spend_cents":           {"What machines have cost in the last hour, and since midnight.", "window"},
 	"spillway_fleet_spend_limit_cents":     {"What they may cost.", "window"},
 	"spillway_fleet_cost_cents_per_hour":   {"What all machines cost an hour now."},

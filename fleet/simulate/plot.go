@@ -32,7 +32,7 @@ type Plot struct {
 // The picture in its own units; it is as wide as the page lets it be.
 const (
 	plotWidth, plotHeight                    = 960.0, 220.0
-	plotLeft, plotRight, plotTop, plotBottom = 56.0, 12.0, 10.0, 24.0
+	plotLeft, plotRight, plotTop, plotBottom = 56.0, 12.0, 18.0, 24.0
 )
 
 // SVG draws it.
@@ -153,7 +153,11 @@ func (p Plot) times(b *strings.Builder) {
 		}
 		x := p.x(at.Sub(p.from).Seconds())
 		fmt.Fprintf(b, `<line class="grid" x1="%s" x2="%s" y1="%g" y2="%g"/>`, x, x, plotTop, plotHeight-plotBottom)
-		fmt.Fprintf(b, `<text class="axis" x="%s" y="%g" text-anchor="middle">%s</text>`, x, plotHeight-8, at.UTC().Format(layout))
+		anchor := "middle"
+		if at.Sub(p.from) > total-total/25 { // it would be cut off at the edge
+			anchor = "end"
+		}
+		fmt.Fprintf(b, `<text class="axis" x="%s" y="%g" text-anchor="%s">%s</text>`, x, plotHeight-8, anchor, at.UTC().Format(layout))
 	}
 }
 

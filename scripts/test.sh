@@ -19,6 +19,7 @@ elastic
 fleet
 fleet/fleettest
 fleet/process
+fleet/simulate
 internal/app/fleetfile
 internal/cache
 internal/httpapi
@@ -87,6 +88,8 @@ all() {
     [ -z "$race" ] || run -race $race
     # shellcheck disable=SC2086
     [ -z "$plain" ] || run $plain
+    # Replays of weeks are built without the race detector only.
+    run -run 'TestPolicies|TestAFleet' ./fleet/simulate
     # What a million finished jobs cost is not for the race detector, under
     # which SQLite is thirty times slower.
     [ "${SPILLWAY_HEAVY:-}" != 1 ] || run -run TestHistory ./store/sqlite ./store/postgres

@@ -89,7 +89,7 @@ all() {
     # shellcheck disable=SC2086
     [ -z "$plain" ] || run $plain
     # Replays of weeks are built without the race detector only.
-    run -run 'TestPolicies|TestAFleet' ./fleet/simulate
+    run -run 'TestPolicies|TestAFleet|TestATrickle' ./fleet/simulate
     # What a million finished jobs cost is not for the race detector, under
     # which SQLite is thirty times slower.
     [ "${SPILLWAY_HEAVY:-}" != 1 ] || run -run TestHistory ./store/sqlite ./store/postgres

@@ -3,20 +3,7 @@ package fleet
 import (
 	"fmt"
 	"math/big"
-	"time"
 )
-
-// UsageCost is what a time on one slot of a machine cost: its hourly price,
-// shared among its slots, rounded up.
-func UsageCost(rate Money, slots int, spent time.Duration) Money {
-	if rate <= 0 || spent <= 0 {
-		return 0
-	}
-	share := new(big.Int).Mul(big.NewInt(int64(rate)), big.NewInt(int64(spent)))
-	by := new(big.Int).Mul(big.NewInt(int64(time.Hour)), big.NewInt(int64(max(slots, 1))))
-	share.Add(share, new(big.Int).Sub(by, big.NewInt(1)))
-	return Money(share.Div(share, by).Int64())
-}
 
 // Credit compares what users pay for the jobs of a queue with what computing
 // them cost. It is a report: nobody is charged by it.

@@ -2,36 +2,11 @@ package fleet_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-media/spillway/fleet"
 )
-
-func TestAnAttemptCostsItsShareOfTheMachine(t *testing.T) {
-	tests := []struct {
-		name  string
-		rate  fleet.Money
-		slots int
-		spent time.Duration
-		want  fleet.Money
-	}{
-		{"an hour on the only slot", fleet.Cents(20), 1, time.Hour, fleet.Cents(20)},
-		{"an hour on one slot of four", fleet.Cents(20), 4, time.Hour, fleet.Cents(5)},
-		{"slots that are not known", fleet.Cents(20), 0, time.Hour, fleet.Cents(20)},
-		{"a moment is not free", fleet.Cents(20), 4, time.Nanosecond, 1},
-		{"a machine that costs nothing", 0, 4, time.Hour, 0},
-		{"a clock that went back", fleet.Cents(20), 4, -time.Hour, 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if got := fleet.UsageCost(test.rate, test.slots, test.spent); got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
-			}
-		})
-	}
-}
 
 func TestCreditsAreComparedWithCost(t *testing.T) {
 	cfg := fleet.Config{CreditMargin: 20, Queues: map[string]fleet.Queue{

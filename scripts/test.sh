@@ -35,6 +35,12 @@ store/redisbell
 store/sqlite
 "
 
+# Of those, the ones that are tested without it as well: what takes long there
+# is built without it only.
+readonly BOTH="
+fleet/simulate
+"
+
 # Tested alone when the others are done: they take the whole machine, and more.
 # What they test is a program that they build, of which the cache of test results
 # knows nothing, so they run each time.
@@ -52,20 +58,26 @@ run() {
   go test $FLAGS "$@" || status=1
 }
 
-# Sorts the packages into those with the race detector, those without, and
-# those that run alone.
+# Sorts the packages into those with the race detector, those without, those
+# with both, and those that run alone.
 sort_packages() {
   local module package
   module=$(go list -m)
   race=''
   plain=''
   alone=''
+  both=''
   for package in $(go list ./...); do
     case $RACE in
       *"
 ${package#"$module"/}
 "*) race="$race $package" ;;
       *) plain="$plain $package" ;;
+    esac
+    case $BOTH in
+      *"
+${package#"$module"/}
+"*) both="$both $package" ;;
     esac
     case $ALONE in
       *"
@@ -79,7 +91,7 @@ ${package#"$module"/}
 }
 
 all() {
-  local race plain alone status=0
+  local race plain alone both status=0
   if [ $# -gt 0 ]; then
     run "$@"
   else
@@ -88,8 +100,8 @@ all() {
     [ -z "$race" ] || run -race $race
     # shellcheck disable=SC2086
     [ -z "$plain" ] || run $plain
-    # Replays of weeks are built without the race detector only.
-    run -run 'TestPolicies|TestAFleet|TestATrickle' ./fleet/simulate
+    # shellcheck disable=SC2086
+    [ -z "$both" ] || run $both
     # What a million finished jobs cost is not for the race detector, under
     # which SQLite is thirty times slower.
     [ "${SPILLWAY_HEAVY:-}" != 1 ] || run -run TestHistory ./store/sqlite ./store/postgres

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spillway-media/spillway/internal/browser"
 )
 
 var (
-	desktop = screen{width: 1440, height: 900}
-	phone   = screen{width: 390, height: 844, scale: 2, phone: true}
+	desktop = browser.Screen{Width: 1440, Height: 900}
+	phone   = browser.Screen{Width: 390, Height: 844, Scale: 2, Phone: true}
 )
 
 // shown holds when the picture on the page is the answer to the URL beside it.
@@ -45,7 +47,7 @@ func (p *page) size(condition string) {
 // quiet fails when the page complained; call it at the end of each case.
 func (p *page) quiet() {
 	p.t.Helper()
-	for _, c := range p.complaints() {
+	for _, c := range p.Complaints() {
 		p.t.Errorf("the console says: %s", c)
 	}
 }
@@ -55,7 +57,7 @@ func TestPlayground(t *testing.T) {
 	b := startBrowser(t)
 	for _, c := range []struct {
 		name string
-		on   screen
+		on   browser.Screen
 		run  func(t *testing.T, p *page, base string)
 	}{
 		{"a first visit shows a picture, its cost and its URL", desktop, firstVisit},
@@ -68,14 +70,14 @@ func TestPlayground(t *testing.T) {
 		{"the location holds the state", desktop, stateShared},
 		{"a newer wish aborts the older one", desktop, olderAborted},
 		{"all is reached by keyboard, with the focus seen", desktop, keyboardReaches},
-		{"dark follows the system", screen{width: 1440, height: 900, dark: true}, darkFollows},
+		{"dark follows the system", browser.Screen{Width: 1440, Height: 900, Dark: true}, darkFollows},
 		{"a phone scrolls one way only and reaches every control", phone, phoneFits},
 		{"text has contrast enough in light and dark", desktop, contrastHolds},
-		{"forced colours show what is chosen", screen{width: 1440, height: 900, forced: true}, forcedColours},
-		{"motion stops when less is asked for", screen{width: 1440, height: 900, still: true}, motionStops},
+		{"forced colours show what is chosen", browser.Screen{Width: 1440, Height: 900, Forced: true}, forcedColours},
+		{"motion stops when less is asked for", browser.Screen{Width: 1440, Height: 900, Still: true}, motionStops},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := b.open(t, c.on)
+			p := open(t, b, c.on)
 			c.run(t, p, base)
 			p.quiet()
 		})
@@ -204,7 +206,7 @@ func faultTold(t *testing.T, p *page, base string) {
 	}
 	p.set("#quality", "50")
 	p.wait(`document.getElementById("problem").hidden`)
-	p.complaints() // the browser itself logs every answer of 400 and above
+	p.Complaints() // the browser itself logs every answer of 400 and above
 }
 
 func snippetsCopied(t *testing.T, p *page, base string) {
@@ -342,7 +344,7 @@ func phoneFits(t *testing.T, p *page, base string) {
 	p.visit(base + "/")
 	p.size("w > 200 && w <= 390")
 	for _, width := range []int{320, 390, 820, 901} {
-		p.show(screen{width: width, height: 844, phone: width < 901})
+		p.show(browser.Screen{Width: width, Height: 844, Phone: width < 901})
 		if got := p.text(`document.documentElement.scrollWidth + " of " + innerWidth`); got != fmt.Sprintf("%d of %d", width, width) {
 			t.Errorf("on a screen of %d the page is %s wide", width, got)
 		}
@@ -364,7 +366,7 @@ func phoneFits(t *testing.T, p *page, base string) {
 func contrastHolds(t *testing.T, p *page, base string) {
 	p.visit(base + "/#key=mountain-lake.jpg")
 	p.size("w === 640")
-	for _, s := range []screen{desktop, {width: 1440, height: 900, dark: true}} {
+	for _, s := range []browser.Screen{desktop, {Width: 1440, Height: 900, Dark: true}} {
 		p.show(s)
 		low := p.text(`(() => {
 			const parse = (c) => { const n = c.match(/[\d.]+/g).map(Number); return { rgb: n.slice(0, 3), a: n[3] ?? 1 } };
@@ -382,7 +384,7 @@ func contrastHolds(t *testing.T, p *page, base string) {
 			return out.join("\n");
 		})()`)
 		if low != "" {
-			t.Errorf("dark %v: contrast below 4.5:\n%s", s.dark, low)
+			t.Errorf("dark %v: contrast below 4.5:\n%s", s.Dark, low)
 		}
 	}
 }
@@ -432,7 +434,7 @@ func TestOwnRoot(t *testing.T) {
 		}
 	}
 	base := startProgram(t, "--source-root", root)
-	p := startBrowser(t).open(t, desktop)
+	p := open(t, startBrowser(t), desktop)
 
 	p.visit(base + "/#w=60")
 	p.wait(`document.querySelectorAll("#strip input").length === 2`)
@@ -452,12 +454,12 @@ func TestOwnRoot(t *testing.T) {
 	if got := p.text(snippet); got != base+"/resize?image_url=https://pictures.example/a.jpg&sizes=60x0" {
 		t.Errorf("the URL is %q", got)
 	}
-	p.complaints()
+	p.Complaints()
 }
 
 func TestEmptyRoot(t *testing.T) {
 	base := startProgram(t, "--source-root", t.TempDir())
-	p := startBrowser(t).open(t, desktop)
+	p := open(t, startBrowser(t), desktop)
 	p.visit(base + "/")
 	p.wait(`document.getElementById("problem-title").textContent === "No picture yet" && document.getElementById("strip").hidden`)
 	p.quiet()

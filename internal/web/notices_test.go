@@ -15,7 +15,7 @@ func TestBrokenPicturesAreShownCalmly(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := startProgram(t, "--source-root", root)
-	p := startBrowser(t).open(t, desktop)
+	p := open(t, startBrowser(t), desktop)
 	p.visit(base + "/")
 	p.wait(`document.querySelector("#strip img")?.src.endsWith("/playground/blank.svg") && document.querySelector("#strip img").naturalWidth > 0`)
 	p.wait(`!document.getElementById("finder-img").hasAttribute("src")`)
@@ -23,7 +23,7 @@ func TestBrokenPicturesAreShownCalmly(t *testing.T) {
 	if got := p.text(`document.querySelector("#strip input").getAttribute("aria-label")`); got != "broken.jpg, cannot be shown" {
 		t.Errorf("a reader is told %q", got)
 	}
-	p.complaints() // the browser's own, about the three answers
+	p.Complaints() // the browser's own, about the three answers
 }
 
 // TestSigningKeysAreToldOnce: the page has no key, so it asks for nothing that
@@ -34,7 +34,7 @@ func TestSigningKeysAreToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := startProgram(t, "--signature-key-file", keys)
-	p := startBrowser(t).open(t, desktop)
+	p := open(t, startBrowser(t), desktop)
 	p.visit(base + "/#key=dew.jpg&w=300")
 	p.wait(`document.getElementById("problem-title").textContent === "This server takes signed URLs only"`)
 	if got := p.text(`document.getElementById("problem-detail").textContent`); !strings.Contains(got, "spillway sign --key-file") {

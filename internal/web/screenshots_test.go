@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/spillway-media/spillway/internal/browser"
 )
 
 // screenshotsTo is where the pictures of docs/ are written anew, by
@@ -27,16 +29,16 @@ func TestScreenshots(t *testing.T) {
 	b := startBrowser(t)
 	for _, c := range []struct {
 		name, hash string
-		on         screen
+		on         browser.Screen
 		wipe       string
 	}{
 		{"playground-desktop", "#key=mountain-lake.jpg&w=680&h=384&fit=cover&gravity=focal&fx=0.62&fy=0.34&format=webp&quality=59&view=compare",
-			screen{width: 1280, height: 800, still: true}, "330"},
-		{"playground-dark", "#key=balloon.png&w=294&format=webp&quality=59&snippet=curl", screen{width: 1280, height: 800, dark: true, still: true}, ""},
-		{"playground-phone", "#key=dunes-sideways.jpg&w=240&dpr=2&format=webp&quality=59", screen{width: 390, height: 844, scale: 2, phone: true, still: true}, ""},
+			browser.Screen{Width: 1280, Height: 800, Still: true}, "330"},
+		{"playground-dark", "#key=balloon.png&w=294&format=webp&quality=59&snippet=curl", browser.Screen{Width: 1280, Height: 800, Dark: true, Still: true}, ""},
+		{"playground-phone", "#key=dunes-sideways.jpg&w=240&dpr=2&format=webp&quality=59", browser.Screen{Width: 390, Height: 844, Scale: 2, Phone: true, Still: true}, ""},
 	} {
 		t.Run(c.name+" is whole, drawn and small", func(t *testing.T) {
-			p := b.open(t, c.on)
+			p := open(t, b, c.on)
 			p.visit(base + "/" + c.hash)
 			p.size("w > 0")
 			p.wait(`[...document.querySelectorAll("#strip img, #finder-img")].every((i) => i.naturalWidth > 0 || i.getBoundingClientRect().left > innerWidth) && document.getElementById("source").textContent`)
@@ -75,15 +77,15 @@ func coarse(img image.Image) image.Image {
 }
 
 // write packs a screenshot as tightly as PNG does and checks it.
-func write(t *testing.T, path string, shot []byte, on screen) {
+func write(t *testing.T, path string, shot []byte, on browser.Screen) {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(shot))
 	if err != nil {
 		t.Fatal(err)
 	}
-	scale := max(int(on.scale), 1)
-	if b := img.Bounds(); b.Dx() != on.width*scale || b.Dy() != on.height*scale {
-		t.Errorf("the picture is %v, want %dx%d", b, on.width*scale, on.height*scale)
+	scale := max(int(on.Scale), 1)
+	if b := img.Bounds(); b.Dx() != on.Width*scale || b.Dy() != on.Height*scale {
+		t.Errorf("the picture is %v, want %dx%d", b, on.Width*scale, on.Height*scale)
 	}
 	seen := map[any]bool{}
 	for y := 0; y < img.Bounds().Dy(); y += 5 {

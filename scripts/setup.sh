@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: scripts/setup.sh build|test|demo-cluster|lint|vuln|screenshots
+# Usage: scripts/setup.sh build|test|bench-h2|demo-cluster|lint|vuln|screenshots
 #
 # Looks for what the make target of that name needs and installs what is missing:
 # Go into the user's cache, the rest through the system's package manager.
@@ -15,6 +15,7 @@ readonly GO_VERSION=1.26.8
 readonly VIPS_VERSION=8.14
 readonly GOLANGCI_VERSION=2.15.0
 readonly GOVULNCHECK_VERSION=1.9.0
+readonly H2SPEC_VERSION=2.2.1+incompatible # as Go calls a major version without a go.mod
 
 readonly CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/spillway"
 readonly GO_DIR="$CACHE/go$GO_VERSION"
@@ -132,6 +133,9 @@ works() {
     browser) has chromium || has google-chrome || has chromium-browser || [ -d "/Applications/Google Chrome.app" ] ;;
     postgres) has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
     redis) has redis-server ;;
+    http2) has nghttp && has h2load ;;
+    # Debian keeps the last two where a user's PATH does not lead.
+    namespaces) [ "$(uname -s)" != Linux ] || { has unshare && PATH="$PATH:/usr/sbin:/sbin" has ip && PATH="$PATH:/usr/sbin:/sbin" has tc; } ;;
     *) has "$1" ;;
   esac
 }
@@ -146,11 +150,14 @@ package() {
     apt:browser) echo chromium fonts-dejavu-core ;;
     apt:postgres) echo postgresql ;; # the system's release; 15 on Debian 12
     apt:redis) echo redis-server ;;
+    apt:http2) echo nghttp2-client ;;
+    apt:namespaces) echo iproute2 util-linux ;;
     brew:libvips) echo vips pkg-config ;;
     brew:compiler) echo gcc ;;
     brew:headers | brew:certificates) ;;
     brew:browser) echo google-chrome ;;
     brew:postgres) echo postgresql@17 ;;
+    brew:http2) echo nghttp2 ;;
     *) echo "$2" ;;
   esac
 }
@@ -252,10 +259,27 @@ need_build() {
 
 # The tests drive the playground in a browser, and git as the scripts do. They
 # start their own Postgres and Redis on other ports than the services have that
-# these packages may bring up.
+# these packages may bring up. Peers of other makes (h2spec, nghttp, h2load, curl)
+# hold the HTTP/2 server to the protocol.
 need_test() {
-  need_packages certificates compiler headers libvips git browser postgres redis
+  need_packages certificates compiler headers libvips git browser postgres redis curl http2 namespaces
   need_go
+  need_h2spec
+}
+
+# Peers, a browser for the film of a page, and a link of its own for each run.
+need_bench_h2() {
+  need_packages certificates compiler headers libvips browser http2 namespaces
+  need_go
+}
+
+need_screenshots() {
+  need_packages certificates compiler headers libvips browser
+  need_go
+}
+
+need_h2spec() {
+  need_tool h2spec "$H2SPEC_VERSION" github.com/summerwind/h2spec/cmd/h2spec
 }
 
 # Servers of their own, as the tests start them.
@@ -279,11 +303,13 @@ main() {
   cd "$(dirname "$0")/.."
   case "${1:-}" in
     build) need_build ;;
-    test | screenshots) need_test ;;
+    test) need_test ;;
+    bench-h2) need_bench_h2 ;;
+    screenshots) need_screenshots ;;
     demo-cluster) need_cluster ;;
     lint) need_lint ;;
     vuln) need_vuln ;;
-    *) fail "usage: scripts/setup.sh build|test|demo-cluster|lint|vuln|screenshots" ;;
+    *) fail "usage: scripts/setup.sh build|test|bench-h2|demo-cluster|lint|vuln|screenshots" ;;
   esac
 }
 

@@ -85,6 +85,17 @@ func (s *stage) lacksLibvips() (installed string) {
 	return installed
 }
 
+// hasAllForTests puts everything on the stage that the tests need, h2spec apart.
+func (s *stage) hasAllForTests() {
+	s.t.Helper()
+	s.hasAll()
+	for _, tool := range []string{
+		"git", "chromium", "initdb", "redis-server", "curl", "nghttp", "h2load", "unshare", "ip", "tc",
+	} {
+		s.has(tool, "true")
+	}
+}
+
 func (s *stage) setup(target string) (output string, ok bool) {
 	s.t.Helper()
 	// Read here, so that go test knows when its cached result is out of date.
@@ -188,6 +199,82 @@ func TestSetupInstallsWhatIsMissing(t *testing.T) {
 			t.Fatalf("setup failed: %s", output)
 		}
 		wantIn(t, "calls", s.calls(), "brew install --quiet vips pkg-config")
+	})
+}
+
+func TestSetupBuildsToolsWrittenInGo(t *testing.T) {
+	const builds = `case $1 in
+  env) echo go1.26.8 ;;
+  install) printf '#!/bin/sh\n' >"$GOBIN/h2spec"; "${0%/*}/chmod" +x "$GOBIN/h2spec" ;;
+esac`
+	machine := func(t *testing.T) *stage {
+		t.Helper()
+		s := newStage(t)
+		s.hasAllForTests()
+		s.has("chmod", `/bin/chmod "$@"`)
+		s.has("go", builds)
+		return s
+	}
+
+	t.Run("h2spec is built once, at its pinned version", func(t *testing.T) {
+		s := machine(t)
+		output, ok := s.setup("test")
+		if !ok {
+			t.Fatalf("setup failed: %s", output)
+		}
+		again, ok := s.setup("test")
+		if !ok || again != "" {
+			t.Errorf("the second time: ok %v, said %q", ok, again)
+		}
+		calls := s.calls()
+		wantIn(t, "calls", calls, "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible\n")
+		if n := strings.Count(calls, "go install"); n != 1 {
+			t.Errorf("it was built %d times:\n%s", n, calls)
+		}
+	})
+
+	t.Run("one of another version is built anew", func(t *testing.T) {
+		s := machine(t)
+		if output, ok := s.setup("test"); !ok {
+			t.Fatalf("setup failed: %s", output)
+		}
+		version := filepath.Join(s.home, ".cache/spillway/bin/h2spec.version")
+		if err := os.WriteFile(version, []byte("2.1.0+incompatible\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if output, ok := s.setup("test"); !ok {
+			t.Fatalf("setup failed: %s", output)
+		}
+		if n := strings.Count(s.calls(), "go install"); n != 2 {
+			t.Errorf("it was built %d times:\n%s", n, s.calls())
+		}
+	})
+
+	t.Run("a build that fails is told with its likely cause", func(t *testing.T) {
+		s := machine(t)
+		s.has("go", `[ "$1" = env ] && echo go1.26.8`)
+		output, ok := s.setup("test")
+		if ok {
+			t.Errorf("setup succeeded")
+		}
+		wantIn(t, "output", output, "h2spec 2.2.1+incompatible could not be built", "go env GOPROXY")
+	})
+
+	t.Run("peers for HTTP/2 come from the system", func(t *testing.T) {
+		s := machine(t)
+		if err := os.Remove(filepath.Join(s.bin, "h2load")); err != nil {
+			t.Fatal(err)
+		}
+		s.hasApt(`ln -sf "$(type -P true)" "$(dirname "$0")/h2load"`)
+		s.has("ln", `/bin/ln "$@"`)
+		for _, target := range []string{"bench-h2", "test"} {
+			if output, ok := s.setup(target); !ok {
+				t.Fatalf("setup %s failed: %s", target, output)
+			}
+		}
+		if n := strings.Count(s.calls(), "install --no-install-recommends nghttp2-client\n"); n != 1 {
+			t.Errorf("they were installed %d times:\n%s", n, s.calls())
+		}
 	})
 }
 

@@ -20,11 +20,14 @@ fleet
 fleet/fleettest
 fleet/process
 fleet/simulate
+h2
+h2/priority
 internal/app/fleetfile
 internal/cache
 internal/httpapi
 internal/notify
 internal/originals
+internal/progressive
 internal/source
 internal/spool
 internal/transform
@@ -47,6 +50,7 @@ fleet/simulate
 readonly ALONE="
 bench/soak
 internal/chaos
+internal/interop
 "
 
 report=$(mktemp -d)

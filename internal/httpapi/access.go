@@ -35,6 +35,7 @@ func (s *Server) logAccess(x *exchange, took time.Duration) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
+		slog.String("protocol", x.r.Proto),
 		slog.String("method", shorten(x.r.Method)),
 		slog.String("route", x.route),
 		slog.String("path", shortPath(x.r)),
@@ -45,13 +46,13 @@ func (s *Server) logAccess(x *exchange, took time.Duration) {
 	s.log.LogAttrs(x.r.Context(), level, "request", append(attrs, x.facts()...)...)
 }
 
-// accessLevel keeps probes out of the way and makes faults stand out; being
+// accessLevel keeps probes, and a page that asks each second, out of the way and makes faults stand out; being
 // busy is none.
 func accessLevel(x *exchange) slog.Level {
 	switch {
 	case x.w.status >= 500 && x.w.status != http.StatusServiceUnavailable, x.broken && x.code != media.CodeCancelled:
 		return slog.LevelError
-	case x.route == "healthz" || x.route == "readyz" || x.route == "metrics":
+	case x.route == "healthz" || x.route == "readyz" || x.route == "metrics" || x.route == "h2":
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

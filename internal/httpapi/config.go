@@ -53,7 +53,7 @@ type Config struct {
 	// waits for any client that does not stall (2 KiB).
 	MinWriteRate int64
 
-	// MetricsOnPublic serves /metrics on the public handler too (false).
+	// MetricsOnPublic serves /metrics and /debug/h2 on the public handler too (false).
 	MetricsOnPublic bool
 	// Site has paths of its own beside the routes, such as the playground's;
 	// nil has none.
@@ -69,6 +69,9 @@ type Config struct {
 	// Pools tells of the worker pools for metrics and /debug/pools; nil has
 	// none to tell of.
 	Pools func() []transform.Pool
+	// H2 are the listeners whose HTTP/2 connections /debug/h2 and metrics tell
+	// of. It is asked at each request; nil has none.
+	H2 func() []H2Listener
 	// Jobs is what /v1 is made of; nil has no /v1.
 	Jobs *JobsConfig
 	// JobStats are where metrics of jobs are read, with or without /v1; nil

@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-media/spillway/internal/media"
 )
 
-// Admin is the handler for operators: metrics, health, pools and profiles. It has to
+// Admin is the handler for operators: metrics, health, pools, streams and profiles. It has to
 // listen where clients cannot reach it.
 func (s *Server) Admin() http.Handler {
 	mux := http.NewServeMux()
@@ -15,13 +15,14 @@ func (s *Server) Admin() http.Handler {
 	mux.Handle("/readyz", s.handle("readyz", s.answerReady))
 	mux.Handle("/metrics", s.handle("metrics", s.answerMetrics))
 	mux.Handle("/debug/pools", s.handle("pools", s.answerPools))
+	mux.Handle(h2Path, s.handle("h2", s.answerH2))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.Handle("/", s.handle("none", func(*exchange) error {
-		return media.Errorf(codeNotFound, "This listener answers /metrics, /healthz, /readyz, /debug/pools and /debug/pprof/.")
+		return media.Errorf(codeNotFound, "This listener answers /metrics, /healthz, /readyz, /debug/pools, /debug/h2 and /debug/pprof/.")
 	}))
 	return mux
 }

@@ -51,6 +51,9 @@ func newMetrics(images Transformer, cfg Config) *metrics {
 	if _, alone := images.(Alone); !alone {
 		m.registry.MustRegister(newPulled(images, cfg))
 	}
+	if cfg.H2 != nil {
+		m.registry.MustRegister(&h2Pulled{cfg.H2, h2Figures()})
+	}
 	if cfg.Pools != nil {
 		m.registry.MustRegister(&pooled{cfg.Pools, poolFigures()})
 	}

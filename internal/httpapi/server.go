@@ -42,6 +42,7 @@ const (
 	infoPath       = "/info"
 	srcsetPath     = "/srcset"
 	assetsPrefix   = "/assets/"
+	h2Path         = "/debug/h2"
 	allowedMethods = "GET, HEAD, OPTIONS"
 )
 
@@ -52,6 +53,7 @@ type Server struct {
 	images  Transformer
 	presets map[string]url.Values
 	jobs    *jobsAPI // nil without
+	h2page  *h2page
 	metrics *metrics
 	tracer  trace.Tracer
 	log     *slog.Logger
@@ -77,8 +79,12 @@ func New(cfg Config, images Transformer, log *slog.Logger) (*Server, error) {
 	if cfg.Tracer == nil {
 		cfg.Tracer = noop.NewTracerProvider()
 	}
+	page, err := newH2Page()
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		cfg: cfg, images: images, presets: presets, log: log,
+		cfg: cfg, images: images, presets: presets, log: log, h2page: page,
 		metrics: newMetrics(images, cfg),
 		tracer:  cfg.Tracer.Tracer("github.com/spillway-media/spillway/internal/httpapi"),
 	}
@@ -121,6 +127,7 @@ func (s *Server) Public() http.Handler {
 		health  = s.handle("healthz", s.answerHealth)
 		ready   = s.handle("readyz", s.answerReady)
 		scrape  = s.handle("metrics", s.answerMetrics)
+		streams = s.handle("h2", s.answerH2)
 		missing = s.handle("none", s.api(s.answerMissing))
 		site    = s.handle("site", s.answerSite)
 	)
@@ -143,6 +150,8 @@ func (s *Server) Public() http.Handler {
 			ready.ServeHTTP(w, r)
 		case path == "/metrics" && s.cfg.MetricsOnPublic:
 			scrape.ServeHTTP(w, r)
+		case path == h2Path && s.cfg.MetricsOnPublic:
+			streams.ServeHTTP(w, r)
 		case s.jobs != nil && strings.HasPrefix(path, jobsPrefix):
 			s.jobs.serve(w, r, missing)
 		case s.cfg.Site != nil && s.cfg.Site.Has(path):

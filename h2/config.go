@@ -16,6 +16,10 @@ type Config struct {
 	MaxHeaderBytes int
 	// MaxHeaderFields bounds the fields of a request, each cookie crumb counted (128).
 	MaxHeaderFields int
+	// ConnHeaderBytes bounds the header lists of all requests of a connection
+	// whose handlers run, counted in the same way. A request beyond it is
+	// refused, which its client may answer by asking again (4 MiB).
+	ConnHeaderBytes int
 	// MaxContinuations bounds the CONTINUATION frames of a header block (8).
 	MaxContinuations int
 
@@ -51,6 +55,7 @@ func (c *Config) setDefaults() {
 	fill(&c.MaxConcurrentStreams, 250)
 	fill(&c.MaxHeaderBytes, 64<<10)
 	fill(&c.MaxHeaderFields, 128)
+	fill(&c.ConnHeaderBytes, max(4<<20, c.MaxHeaderBytes))
 	fill(&c.MaxContinuations, 8)
 	fill(&c.StreamWindow, 256<<10)
 	fill(&c.ConnWindow, 1<<20)
@@ -77,6 +82,7 @@ func (c *Config) Validate() error {
 	}
 	check(c.MaxHeaderBytes >= 0, "MaxHeaderBytes: %d is negative", c.MaxHeaderBytes)
 	check(c.MaxHeaderFields >= 0, "MaxHeaderFields: %d is negative", c.MaxHeaderFields)
+	check(c.ConnHeaderBytes == 0 || c.ConnHeaderBytes >= c.MaxHeaderBytes, "ConnHeaderBytes: %d is less than MaxHeaderBytes, so that some requests could never be served", c.ConnHeaderBytes)
 	check(c.MaxContinuations >= 0, "MaxContinuations: %d is negative", c.MaxContinuations)
 	check(c.StreamWindow >= 0, "StreamWindow: %d is negative", c.StreamWindow)
 	check(c.ConnWindow == 0 || c.ConnWindow >= 65535, "ConnWindow: %d is less than 65535, with which every connection begins", c.ConnWindow)

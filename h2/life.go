@@ -1,0 +1,159 @@
+package h2
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// The life of streams. All callers hold mu.
+
+func (c *conn) newStream(id uint32, now time.Time) *stream {
+	st := &stream{c: c, id: id, opened: now, declared: -1}
+	st.cond.L = &c.mu
+	st.sched.ID, st.sched.Owner = id, st
+	st.recvWindow = int64(c.s.cfg.StreamWindow)
+	if !c.settingsAck {
+		st.recvWindow = max(st.recvWindow, startWindow)
+	}
+	st.heads = st.headBuf[:0]
+	st.ctx, st.cancel = context.WithCancelCause(c.ctx)
+	return st
+}
+
+// admit makes a stream one of the connection's.
+func (c *conn) admit(st *stream) {
+	if len(c.streams) == 0 {
+		c.idleSince = time.Time{}
+		c.hook(http.StateActive)
+	}
+	c.streams[st.id] = st
+	c.sched.Open(&st.sched, st.params)
+	c.count.StreamsTotal++
+}
+
+// deadlines are those that the http.Server has for every request.
+func (c *conn) deadlines(st *stream, now time.Time) {
+	if d := c.s.hs.ReadTimeout; d > 0 && !st.recvDone {
+		st.readBy = now.Add(d)
+		c.armBy(st.readBy)
+	}
+	if d := c.s.hs.WriteTimeout; d > 0 {
+		st.writeBy = now.Add(d)
+		c.armBy(st.writeBy)
+	}
+	if c.s.cfg.MinBodyRate > 0 && !st.recvDone {
+		st.bodySince = now
+		c.armBy(now.Add(c.s.cfg.BodyGrace))
+	}
+}
+
+// start runs the stream's handler, or lets it wait for a place: those of streams
+// that were reset keep theirs until they return.
+func (c *conn) start(st *stream, req *http.Request) {
+	st.req = req
+	if c.running >= int(c.s.cfg.MaxConcurrentStreams) {
+		st.waits = true
+		c.pending.add(st)
+		return
+	}
+	c.running++
+	c.handlers.Go(func() { c.runHandlers(st) })
+}
+
+// runHandlers runs a handler, and then those that wait for its place. It is the
+// goroutine of the handlers, and takes mu itself.
+func (c *conn) runHandlers(st *stream) {
+	for st != nil {
+		req := st.req
+		st.req = nil
+		runHandler(st, req)
+		st = c.handlerDone(st)
+	}
+}
+
+func (c *conn) handlerDone(st *stream) *stream {
+	st.cancel(nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.bodyClosed = true
+	c.dropBody(st)
+	next := c.pending.head
+	if next != nil {
+		c.pending.remove(next)
+		next.waits = false
+		return next
+	}
+	c.running--
+	return nil
+}
+
+// resetStream ends a stream with RST_STREAM.
+func (c *conn) resetStream(st *stream, code http2.ErrCode, cause error) {
+	if st.err != nil || st.closed() {
+		return
+	}
+	c.queueReset(st.id, code)
+	c.count.ResetsSent++
+	c.refused.add(st.id)
+	c.closeStream(st, cause)
+}
+
+// closeStream takes a stream out. cause is nil when both sides are complete.
+func (c *conn) closeStream(st *stream, cause error) {
+	if st.gone {
+		return
+	}
+	st.gone = true
+	delete(c.streams, st.id)
+	if st.waits {
+		st.waits = false
+		c.pending.remove(st)
+	}
+	st.err = cause
+	if cause == nil {
+		st.err = errFinished
+	}
+	c.settle(st) // out of the scheduler's order and of blocked
+	c.sched.Close(&st.sched)
+	c.buffered -= st.out.drop()
+	c.discardHeads(st)
+	if cause != nil {
+		c.dropBody(st)
+	}
+	c.feed(st)
+	st.cond.Broadcast()
+	if cause != nil {
+		st.cancel(cause)
+	}
+	if len(c.streams) == 0 {
+		c.idle()
+	}
+}
+
+func (c *conn) discardHeads(st *stream) {
+	for i := range st.heads {
+		st.heads[i].release()
+	}
+	st.heads = nil
+	if st.tail != nil {
+		st.tail.release()
+		st.tail = nil
+	}
+}
+
+// idle is a connection without streams: it waits for the next, or ends.
+func (c *conn) idle() {
+	c.maxCredit = 0
+	c.idleSince = time.Now()
+	c.hook(http.StateIdle)
+	if c.stage == leaving {
+		c.quit()
+		return
+	}
+	if d := c.idleTimeout(); d > 0 {
+		c.armBy(c.idleSince.Add(d))
+	}
+}

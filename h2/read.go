@@ -1,0 +1,315 @@
+package h2
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// A reader is the side of a connection that its reading goroutine owns.
+type reader struct {
+	c     *conn
+	br    *bufio.Reader
+	fr    *http2.Framer
+	block *headerBlock
+	// The HEADERS frame whose block is under way.
+	id      uint32
+	end     bool
+	prio    http2.PriorityParam
+	hasPrio bool
+}
+
+func (r *reader) init(c *conn) {
+	r.c = c
+	r.br = bufio.NewReaderSize(c.nc, 8<<10)
+	r.fr = http2.NewFramer(nil, r.br)
+	r.fr.SetMaxReadFrameSize(16 << 10)
+	r.fr.SetReuseFrames()
+	r.block = newHeaderBlock(&c.s.cfg)
+}
+
+// run reads until the connection ends, and says why. An http2.ConnectionError
+// is to be told to the client.
+func (r *reader) run() error {
+	if r.c.needPreface {
+		if err := r.preface(); err != nil {
+			return err
+		}
+	}
+	for {
+		f, err := r.frame()
+		if err == nil {
+			err = r.c.heardFrame(f)
+		}
+		if err == nil {
+			err = r.handle(f)
+		}
+		if err = r.c.settleError(err); err != nil {
+			return err
+		}
+	}
+}
+
+// preface takes what every client says first (RFC 9113, 3.4).
+func (r *reader) preface() error {
+	var got [len(http2.ClientPreface)]byte
+	if _, err := io.ReadFull(r.br, got[:]); err != nil {
+		return fmt.Errorf("read preface: %w", err)
+	}
+	if string(got[:]) != http2.ClientPreface {
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	return nil
+}
+
+// frame reads one frame. Errors of the Framer become those of RFC 9113: what
+// it leaves open is of the connection.
+func (r *reader) frame() (http2.Frame, error) {
+	header, err := r.fr.ReadFrameHeader()
+	if err != nil {
+		return nil, frameError(err)
+	}
+	f, err := r.fr.ReadFrameForHeader(header)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		// The payload is too short for its fields, or the client has gone.
+		return nil, http2.ConnectionError(http2.ErrCodeFrameSize)
+	case header.Type == http2.FrameHeaders && errors.As(err, new(http2.StreamError)):
+		// Its block was not decoded, so no later one can be.
+		return nil, http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	return nil, frameError(err)
+}
+
+func frameError(err error) error {
+	if errors.Is(err, http2.ErrFrameTooLarge) {
+		return http2.ConnectionError(http2.ErrCodeFrameSize)
+	}
+	return err
+}
+
+// handle acts on a frame.
+func (r *reader) handle(f http2.Frame) error {
+	switch f := f.(type) {
+	case *http2.HeadersFrame:
+		return r.headers(f)
+	case *http2.ContinuationFrame:
+		return r.block2(r.block.proceed(f.HeaderBlockFragment(), f.HeadersEnded()), f.HeadersEnded())
+	case *http2.DataFrame:
+		return r.c.data(f)
+	case *http2.WindowUpdateFrame:
+		return r.c.windowUpdate(f)
+	case *http2.SettingsFrame:
+		return r.c.settings(f)
+	case *http2.RSTStreamFrame:
+		return r.c.rstStream(f)
+	case *http2.PingFrame:
+		return r.c.ping(f)
+	case *http2.PriorityFrame:
+		return r.c.priorityFrame(f.StreamID, f.PriorityParam)
+	case *http2.PriorityUpdateFrame:
+		return r.c.priorityUpdate(f.PrioritizedStreamID, f.Priority)
+	case *http2.PushPromiseFrame:
+		return http2.ConnectionError(http2.ErrCodeProtocol) // clients do not push (RFC 9113, 8.4)
+	default:
+		return nil // GOAWAY of a client ends nothing; unknown frames are ignored (5.5)
+	}
+}
+
+func (r *reader) headers(f *http2.HeadersFrame) error {
+	r.id, r.end, r.prio, r.hasPrio = f.StreamID, f.StreamEnded(), f.Priority, f.HasPriority()
+	err := r.block.begin(f.HeaderBlockFragment(), f.HeadersEnded())
+	if !f.HeadersEnded() {
+		r.c.blockBegun()
+	}
+	return r.block2(err, f.HeadersEnded())
+}
+
+// block2 goes on with a block that a frame has added to.
+func (r *reader) block2(err error, complete bool) error {
+	if err != nil || !complete {
+		return err
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.readDue = time.Time{}
+	return r.c.headerBlock(r)
+}
+
+// discard reads what still comes.
+func (r *reader) discard() {
+	// Whatever ends it, the connection is closed next.
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.br, 1<<20))
+}
+
+// settleError turns an error of a stream into its reset. What it returns ends
+// the connection. Reading also ends once nothing more is to be served.
+func (c *conn) settleError(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var se http2.StreamError
+	if errors.As(err, &se) {
+		err = c.streamError(se.StreamID, se.Code)
+	}
+	if err == nil && c.stage >= quitting {
+		err = errQuit
+	}
+	return err
+}
+
+// streamError resets a stream that its client has broken a rule of. Such resets
+// cost the client what its own would: it has made us do it.
+func (c *conn) streamError(id uint32, code http2.ErrCode) error {
+	if id > c.newest {
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	if !c.resets.spend(1, time.Now()) {
+		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	if st := c.streams[id]; st != nil {
+		c.resetStream(st, code, errReset(code))
+		return nil
+	}
+	c.queueReset(id, code)
+	c.refused.add(id)
+	return nil
+}
+
+// heardFrame counts a frame against what a client may spend.
+func (c *conn) heardFrame(f http2.Frame) error {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard, c.pinged = now, time.Time{}
+	cost := int64(glitchUnit)
+	switch f := f.(type) {
+	case *http2.HeadersFrame:
+		return c.firstSettings(false)
+	case *http2.DataFrame:
+		if len(f.Data()) > 0 || f.StreamEnded() {
+			return c.firstSettings(false)
+		}
+	case *http2.SettingsFrame:
+		if err := c.firstSettings(!f.IsAck()); err != nil {
+			return err
+		}
+		cost *= settingsCost
+		if f.NumSettings() > maxSettings {
+			return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+		}
+	default:
+		if err := c.firstSettings(false); err != nil {
+			return err
+		}
+	}
+	if !c.glitches.spend(cost, now) {
+		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	return nil
+}
+
+// firstSettings holds the client to SETTINGS as its first frame (RFC 9113, 3.4).
+func (c *conn) firstSettings(isSettings bool) error {
+	if c.settingsSeen {
+		return nil
+	}
+	if !isSettings {
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	c.settingsSeen = true
+	c.readDue = time.Time{}
+	return nil
+}
+
+// blockBegun starts the clock for a header block that takes several frames.
+func (c *conn) blockBegun() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	patience := c.s.hs.ReadHeaderTimeout
+	if patience <= 0 {
+		patience = prefaceTime
+	}
+	c.readDue = time.Now().Add(patience)
+	c.armBy(c.readDue)
+}
+
+// headerBlock acts on a complete block: a request, or the trailers of one. The
+// caller holds mu.
+func (c *conn) headerBlock(r *reader) error {
+	tooLarge, fields := r.block.tooLarge(), r.block.take()
+	if st := c.streams[r.id]; st != nil {
+		return c.trailerBlock(st, r, fields, tooLarge)
+	}
+	switch {
+	case r.id%2 == 0:
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	case r.id <= c.newest:
+		if c.refused.has(r.id) {
+			return nil // it was under way when we reset the stream
+		}
+		return http2.ConnectionError(http2.ErrCodeStreamClosed)
+	case c.stage >= leaving && r.id > c.lastStream:
+		return nil // the client has read, or will, that it was not served
+	}
+	c.newest = r.id
+	if r.hasPrio && r.prio.StreamDep == r.id {
+		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeProtocol}
+	}
+	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams {
+		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeRefusedStream}
+	}
+	return c.openStream(r, fields, tooLarge)
+}
+
+// openStream makes a stream of a request and starts its handler.
+func (c *conn) openStream(r *reader, fields []hpack.HeaderField, tooLarge bool) error {
+	now := time.Now()
+	st := c.newStream(r.id, now)
+	st.recvDone = r.end
+	c.wishOf(st, r, fields)
+	if tooLarge {
+		c.admit(st)
+		return c.refuse(st)
+	}
+	req, err := newRequest(st, fields)
+	if err != nil {
+		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeProtocol}
+	}
+	c.admit(st)
+	c.deadlines(st, now)
+	c.start(st, req)
+	return nil
+}
+
+// refuse answers a request whose header is too large (RFC 6585, 5).
+func (c *conn) refuse(st *stream) error {
+	st.bodyClosed = true
+	st.heads = append(st.heads, outHeaders{status: http.StatusRequestHeaderFieldsTooLarge, endStream: true})
+	st.fin = true
+	c.offer(st)
+	return nil
+}
+
+// trailerBlock ends a request's body.
+func (c *conn) trailerBlock(st *stream, r *reader, fields []hpack.HeaderField, tooLarge bool) error {
+	switch {
+	case st.recvDone:
+		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeStreamClosed}
+	case !r.end || tooLarge:
+		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}
+	}
+	trailers, err := parseTrailers(fields, st.announced)
+	if err != nil {
+		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}
+	}
+	st.trailers = trailers
+	return c.bodyEnded(st)
+}

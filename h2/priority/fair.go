@@ -43,7 +43,7 @@ func (f *fair) pick() *Stream {
 // keeps what it has had beyond its share; what it has missed while it was not
 // here was not its own.
 func (f *fair) join(st *Stream) {
-	if !st.started || int64(st.start-f.now) <= 0 {
+	if !st.started || int64(st.start-f.now) < 0 {
 		st.started, st.start, st.part = true, f.now, 0
 	}
 	f.weight += int64(st.params.Weight)
@@ -71,16 +71,21 @@ func (f *fair) reweigh(st *Stream, weight uint16) {
 func (f *fair) sent(st *Stream, n int64) {
 	f.owed -= n * unit
 	f.advance()
-	w := uint64(st.params.Weight)
-	total := uint64(n)*unit + uint64(st.part)
-	st.start += total / w
-	st.part = uint32(total % w)
+	f.charge(st, n)
 	if st.place == inDue && int64(st.start-f.now) <= 0 {
 		f.due.rekey(int(st.slot))
 		return
 	}
 	f.exit(st)
 	f.enter(st)
+}
+
+// charge moves a stream's start on by what it has had.
+func (f *fair) charge(st *Stream, n int64) {
+	w := uint64(st.params.Weight)
+	total := uint64(n)*unit + uint64(st.part)
+	st.start += total / w
+	st.part = uint32(total % w)
 }
 
 // lag is what a stream is behind its share, in units.

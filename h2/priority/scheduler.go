@@ -43,7 +43,7 @@ type Scheduler struct {
 	open    int
 	ready   int
 
-	clock   uint64 // counts services, to tell who has waited longest
+	clock   uint64 // counts what streams wait from
 	inOrder int64  // bytes that have gone since the floor's last turn
 }
 
@@ -88,7 +88,8 @@ func (s *Scheduler) Close(st *Stream) {
 	s.open--
 }
 
-// Prioritize changes what a stream is scheduled by, at once.
+// Prioritize changes what a stream is scheduled by, at once. For the floor, its
+// wait begins anew.
 func (s *Scheduler) Prioritize(st *Stream, p Params) {
 	p = p.valid()
 	s.change(st, func() {
@@ -116,8 +117,6 @@ func (s *Scheduler) SetReady(st *Stream, ready bool) {
 	}
 	st.ready = ready
 	if ready {
-		s.clock++
-		st.served = s.clock
 		s.ready++
 		s.add(st)
 		return
@@ -148,7 +147,8 @@ func (s *Scheduler) Limit() int {
 	return Frame
 }
 
-// Sent says that n bytes of a stream have gone, which has been picked.
+// Sent says that n bytes of a stream have gone, which has been picked. Only then
+// is it said that it has no more: else its turn by the floor would not be over.
 func (s *Scheduler) Sent(st *Stream, n int) {
 	if !st.open || n < 0 {
 		return
@@ -161,8 +161,10 @@ func (s *Scheduler) Sent(st *Stream, n int) {
 	s.clock++
 	st.served = s.clock
 	st.account(int64(n))
-	if st.ready {
-		s.classes[st.class].sent(st, int64(n))
+	if c := s.classes[st.class]; st.ready {
+		c.sent(st, int64(n))
+	} else if c != nil {
+		c.share.charge(st, int64(n))
 	}
 }
 
@@ -213,6 +215,8 @@ func (s *Scheduler) add(st *Stream) {
 		c = &class{fair: s.options.Fair || st.phase == Body}
 		s.classes[st.class] = c
 	}
+	s.clock++
+	st.served = s.clock
 	c.add(st)
 	s.filled |= 1 << st.class
 }

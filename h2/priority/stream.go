@@ -25,7 +25,7 @@ type Stream struct {
 	start   uint64 // fair classes: virtual time at which its next byte is due
 	part    uint32 // fair classes: what start has been rounded down by, times weight
 
-	served     uint64  // when it was last served, or became ready: a count
+	served     uint64  // what it waits from: its last service, or when it came into its class
 	prev, next *Stream // the ready streams of its class, longest waiting first
 }
 

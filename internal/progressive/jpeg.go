@@ -46,6 +46,7 @@ const headerLimit = 64 << 10
 // because a decoder shows the end of a scan only once it sees what follows.
 type jpeg struct {
 	total, done int64
+	start       int64 // where the header ended
 	place       place
 	phase       priority.Phase
 	code        byte // of the marker or segment
@@ -82,6 +83,9 @@ func (j *jpeg) walk(p []byte) (int, priority.Phase) {
 		took := j.step(p[n:])
 		n += took
 		j.done += int64(took)
+	}
+	if before == priority.Header {
+		j.start = j.done
 	}
 	if j.phase == priority.Header && j.done == headerLimit {
 		j.phase = priority.Body
@@ -277,10 +281,13 @@ func (j *jpeg) advance() {
 // allBands are the coefficients 1 to 63.
 const allBands = 1<<64 - 2
 
+// lateGood is the share of a picture, in percent, after which it is good
+// whatever is missing: some encoders leave the colours to the very end.
+const lateGood = 60
+
 // good is when colours are there and brightness is exact but for a last bit.
-// Encoders that leave the colours to the very end are good after half of it.
 func (j *jpeg) good() bool {
-	if j.total > 0 && j.done >= j.total/2 {
+	if 100*(j.done-j.start) >= lateGood*(j.total-j.start) && j.total >= 0 {
 		return true
 	}
 	return j.coded[0].high == allBands && j.all(func(c coded) bool { return c.ac })

@@ -41,6 +41,6 @@ func openCodestream(header, total int64) (walker, priority.Phase) {
 	return lay(
 		part{priority.Header, header},
 		part{priority.Preview, total*jxlPreview/100 - header},
-		part{priority.Good, total*(jxlGood-jxlPreview)/100},
+		part{priority.Good, total * (jxlGood - jxlPreview) / 100},
 		part{phase: priority.Rest})
 }

@@ -249,14 +249,17 @@ func get(t *testing.T, url string) answer {
 }
 
 func fetch(ctx context.Context, url string) (answer, error) {
+	// A connection of its own: none is left over to another test.
+	return ask(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, url)
+}
+
+func ask(ctx context.Context, client *http.Client, url string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return answer{}, err
 	}
-	// A connection of its own: none is left over to another test.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
 		return answer{}, err

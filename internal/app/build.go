@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spillway-media/spillway/fleet"
 	"github.com/spillway-media/spillway/internal/app/settings"
@@ -129,6 +131,7 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	config.Site, config.MetricsOnPublic = site, role == Up
 	config.Spools, config.Engine, config.Tracer = p.spools, p.engineStats, p.tracing.provider
 	config.Pools, config.Origins = p.service.Pools, p.sources.Origins
+	config.H2 = p.streams
 	if config.Jobs, err = p.jobsConfig(role); err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 		err = p.openPublic(ctx)
 	}
 	if err == nil && p.cfg.AdminListen != "" {
-		p.admin, err = openDoor(ctx, "admin-listen", p.cfg.AdminListen, p.cfg, p.edge.Admin(), p.log)
+		p.admin, err = openDoor(ctx, "admin-listen", p.cfg.AdminListen, nil, p.cfg, p.edge.Admin(), p.log)
 	}
 	if err != nil {
 		p.close(ctx)
@@ -154,14 +157,47 @@ func (p *program) open(ctx context.Context, site httpapi.Site, role Role) error 
 	return err
 }
 
-func (p *program) openPublic(ctx context.Context) (err error) {
-	if p.public, err = openDoor(ctx, "listen", p.cfg.Listen, p.cfg, p.edge.Public(), p.log); err != nil {
+// streams are the listeners that have our own server of HTTP/2. The edge is made
+// before they are, and asks only once they serve.
+func (p *program) streams() []httpapi.H2Listener {
+	var listeners []httpapi.H2Listener
+	for _, d := range p.doors() {
+		if d.h2 != nil {
+			listeners = append(listeners, httpapi.H2Listener{Name: d.name, Server: d.h2})
+		}
+	}
+	return listeners
+}
+
+func (p *program) openPublic(ctx context.Context) error {
+	own, err := p.credentials()
+	if err != nil {
 		return err
 	}
-	if p.cfg.TLSCert == "" {
-		return nil
+	p.public, err = openDoor(ctx, "listen", p.cfg.Listen, own, p.cfg, p.edge.Public(), p.log)
+	return err
+}
+
+// credentials are nil where the settings ask for none.
+func (p *program) credentials() (*credentials, error) {
+	switch {
+	case p.cfg.TLSCert != "":
+		files, err := openKeyPair(p.cfg.TLSCert, p.cfg.TLSKey, p.log, time.Now)
+		if err != nil {
+			return nil, err
+		}
+		return &credentials{get: files.get}, nil
+	case p.cfg.HTTPS:
+		machine, _ := os.Hostname() // without one there are names enough
+		names, addresses := ownNames(p.cfg.Listen, machine)
+		pair, err := ownCertificate(p.cfg.OwnCertificate(), names, addresses, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
+		return &credentials{get: get, fingerprint: fingerprint(pair)}, nil
 	}
-	return p.public.secureWith(p.cfg.TLSCert, p.cfg.TLSKey)
+	return nil, nil
 }
 
 func (p *program) engineStats() httpapi.EngineStats {

@@ -59,11 +59,17 @@ func newScheduling(ctx context.Context, cfg settings.Config, log *slog.Logger) (
 func (s *scheduling) listen(ctx context.Context) (err error) {
 	config := httpapi.DefaultConfig()
 	config.Fleet = func() (fleet.Stats, bool) { return s.at.Load().stats() }
+	config.H2 = func() []httpapi.H2Listener {
+		if s.admin == nil || s.admin.h2 == nil {
+			return nil
+		}
+		return []httpapi.H2Listener{{Name: s.admin.name, Server: s.admin.h2}}
+	}
 	if s.edge, err = httpapi.New(config, httpapi.Alone(s.ready), s.log); err != nil {
 		return err
 	}
 	if s.cfg.AdminListen != "" {
-		s.admin, err = openDoor(ctx, "admin-listen", s.cfg.AdminListen, s.cfg, s.edge.Admin(), s.log)
+		s.admin, err = openDoor(ctx, "admin-listen", s.cfg.AdminListen, nil, s.cfg, s.edge.Admin(), s.log)
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func (p *program) announce() {
 		p.log.Info("listening for operators", "address", p.admin.address())
 	}
 	if p.public != nil {
-		p.log.Info("listening", "address", p.public.address(), "url", p.public.url())
+		p.log.Info("listening", p.public.facts()...)
 	}
 	if p.backlog != nil && p.backlog.worker != nil {
 		p.log.Info("working", "worker_id", p.backlog.worker.ID(), "queues", p.cfg.WorkedOn())

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spillway-media/spillway/h2"
 	"github.com/spillway-media/spillway/internal/app/settings"
 )
 
@@ -20,19 +20,34 @@ const headerRoom = 32 << 10
 
 // door is one listener and the server behind it.
 type door struct {
+	name     string // "public" or "admin"
 	server   *http.Server
 	listener net.Listener
+	h2       *h2.Server // nil when HTTP/2 is Go's own, or off
 	secure   bool
+	// fingerprint is that of a certificate nobody else vouches for.
+	fingerprint string
 }
 
+// doorNames are what operators are shown, by the setting with the address.
+var doorNames = map[string]string{"listen": "public", "admin-listen": "admin"}
+
 // openDoor begins to listen on the address of the setting called key;
-// connections wait until serve is called.
-func openDoor(ctx context.Context, key, address string, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
+// connections wait until serve is called. Without credentials it speaks in clear.
+func openDoor(ctx context.Context, key, address string, own *credentials, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
+	d := &door{name: doorNames[key], server: newServer(c, handler, log)}
+	if own != nil {
+		d.server.TLSConfig, d.secure, d.fingerprint = own.config(), true, own.fingerprint
+	}
+	if err := d.speak(c); err != nil {
+		return nil, err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, listenFault(key, address, err)
 	}
-	return &door{server: newServer(c, handler, log), listener: listener}, nil
+	d.listener = listener
+	return d, nil
 }
 
 // listenFault names the setting; the system's error says the address again.
@@ -51,17 +66,6 @@ func listenFault(key, address string, err error) error {
 	return fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
 }
 
-// secureWith loads a certificate; the door then speaks HTTP/2 as well.
-func (d *door) secureWith(certificate, key string) error {
-	pair, err := tls.LoadX509KeyPair(certificate, key)
-	if err != nil {
-		return fmt.Errorf("load certificate: %w", err)
-	}
-	d.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	d.secure = true
-	return nil
-}
-
 // newServer bounds everything a client can be slow or large in, except the
 // time a whole answer takes: a big picture over a thin line is no fault. A
 // client that takes no bytes at all is dropped by the edge's write deadlines.
@@ -72,9 +76,6 @@ func newServer(c settings.Config, handler http.Handler, log *slog.Logger) *http.
 		IdleTimeout:       c.IdleTimeout,
 		MaxHeaderBytes:    c.MaxURLBytes + headerRoom,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		HTTP2: &http.HTTP2Config{
-			SendPingTimeout: c.IdleTimeout, WriteByteTimeout: c.StallTimeout,
-		},
 	}
 }
 
@@ -136,4 +137,13 @@ func (d *door) url() string {
 		return "https://" + d.address() + "/"
 	}
 	return "http://" + d.address() + "/"
+}
+
+// facts are what an operator is told of a door that is open.
+func (d *door) facts() []any {
+	facts := []any{"address", d.address(), "url", d.url()}
+	if d.fingerprint != "" {
+		facts = append(facts, "certificate_sha256", d.fingerprint)
+	}
+	return facts
 }

@@ -30,6 +30,7 @@ type Helper struct{ Command, Env []string }
 // Groups are the settings that are one value each, as they stand in --help.
 type Groups struct {
 	Listening  `group:"Listening"`
+	Protocols  `group:"Listening"`
 	Storage    `group:"Files"`
 	Spooling   `group:"Files"`
 	Caching    `group:"Files"`
@@ -53,7 +54,7 @@ type Groups struct {
 type Listening struct {
 	Listen        string        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve on; port 0 takes a free one and prints it."`
 	AdminListen   string        `name:"admin-listen" placeholder:"HOST:PORT" help:"Address for metrics and profiles; off when empty."`
-	TLSCert       string        `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; turns on HTTPS and HTTP/2."`
+	TLSCert       string        `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM; turns on HTTPS. A file that changes is read again."`
 	TLSKey        string        `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 	DrainTimeout  time.Duration `name:"drain-timeout" default:"20s" placeholder:"TIME" help:"How long running requests may finish after the first signal to stop."`
 	HeaderTimeout time.Duration `name:"header-timeout" default:"10s" placeholder:"TIME" help:"How long a client may take to send a request's header."`
@@ -62,9 +63,18 @@ type Listening struct {
 	MinWriteRate  Bytes         `name:"min-write-rate" default:"2KiB" placeholder:"SIZE" help:"Least bytes a second that a client must take over its whole answer; 0 waits for any that does not stall."`
 }
 
+// Protocols says how connections are spoken.
+type Protocols struct {
+	HTTPS        bool   `name:"https" help:"Serve HTTPS with a certificate that the program makes for itself and keeps in data; for up only."`
+	HTTP2        string `name:"http2" default:"priority" enum:"priority,std,off" placeholder:"SERVER" help:"How HTTP/2 is served: priority (all pictures of a page show early, see docs/h2.md), std (Go's own server, in turns), or off. Over TLS clients negotiate it, without they must know before."`
+	HTTP2Order   string `name:"http2-order" default:"shortest" enum:"shortest,fair,urgency" placeholder:"ORDER" help:"With priority, who is next among answers of one urgency: shortest (headers of pictures, then previews, then the rest, the shortest first), fair (the same, in turns), or urgency (in turns, whatever the bytes are)."`
+	HTTP2Streams int    `name:"http2-streams" default:"250" placeholder:"N" help:"Requests of one HTTP/2 connection that may be open at the same time."`
+	HTTP2Buffer  Bytes  `name:"http2-buffer" default:"2MiB" placeholder:"SIZE" help:"With priority, bytes of answers that may wait for one HTTP/2 connection; beyond it each answer still has 4KiB."`
+}
+
 // Storage says where the program keeps files of its own.
 type Storage struct {
-	Data string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own: the database of jobs, what they make and the token of up, its demo pictures, and what is kept on disk, each unless a setting says otherwise."`
+	Data string `name:"data" default:"./data" placeholder:"DIR" help:"Folder for files of the program's own: the database of jobs, what they make, the token and the certificate of up, its demo pictures, and what is kept on disk, each unless a setting says otherwise."`
 }
 
 // Spooling says where bytes lie while they are on their way.

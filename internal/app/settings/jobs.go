@@ -88,6 +88,10 @@ func (g Groups) OwnDatabase() string { return sqliteScheme + filepath.Join(g.Dat
 // OwnToken is the file with the token of a server that makes one for itself.
 func (g Groups) OwnToken() string { return filepath.Join(g.Data, "api-token") }
 
+// OwnCertificate is the file with the certificate, and its key, of a server
+// that makes one for itself.
+func (g Groups) OwnCertificate() string { return filepath.Join(g.Data, "certificate.pem") }
+
 // Blobs is where uploads and what jobs make are kept.
 func (g Groups) Blobs() string {
 	if g.Blob != "" {

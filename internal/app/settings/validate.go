@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,10 @@ func (f *faults) span(key string, value, low, high time.Duration) {
 func (c Config) Validate() error {
 	f := &faults{}
 	c.Listening.check(f)
+	c.Protocols.check(f)
+	if c.HTTPS && (c.TLSCert != "" || c.TLSKey != "") {
+		f.add("https", "true makes a certificate, and tls-cert and tls-key name one; give only one of the two")
+	}
 	c.Spooling.check(f)
 	c.Caching.check(f)
 	c.Sources.check(f)
@@ -82,6 +87,13 @@ func (l Listening) check(f *faults) {
 	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
 	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
 	f.within("min-write-rate", int64(l.MinWriteRate), 0, 1<<30)
+}
+
+func (p Protocols) check(f *faults) {
+	f.oneOf("http2", p.HTTP2, "priority", "std", "off")
+	f.oneOf("http2-order", p.HTTP2Order, "shortest", "fair", "urgency")
+	f.within("http2-streams", int64(p.HTTP2Streams), 1, 10_000)
+	f.within("http2-buffer", int64(p.HTTP2Buffer), 64<<10, 1<<30)
 }
 
 func (s Spooling) check(f *faults) {
@@ -179,6 +191,12 @@ func (s Scaling) check(f *faults) {
 	f.span("scale-cooldown", s.ScaleCooldown, 0, time.Hour)
 	f.span("keep-idle", s.KeepIdle, time.Millisecond, time.Hour)
 	f.span("retire-grace", s.RetireGrace, time.Millisecond, time.Hour)
+}
+
+func (f *faults) oneOf(key, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		f.add(key, "%q is not allowed; it must be one of %s", value, strings.Join(allowed, ", "))
+	}
 }
 
 func (f *faults) address(key, value string) {

@@ -2,6 +2,8 @@ package h2
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -18,7 +20,7 @@ var (
 	errStalled = errors.New("h2: the client takes nothing")
 	errFlooded = errors.New("h2: the client asks and does not read the answers")
 	errQuit    = errors.New("h2: the connection has ended")
-	errTimeout = errors.New("h2: the write deadline has passed")
+	errTimeout = fmt.Errorf("h2: write: %w", os.ErrDeadlineExceeded)
 )
 
 // armBy makes the timer fire at t at the latest. The caller holds mu.

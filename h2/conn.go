@@ -29,9 +29,12 @@ const (
 	// maxControl bounds the control frames that wait while the client reads
 	// nothing: some thousand answers to its own frames.
 	maxControl = 64 << 10
-	// lingerTime is how long a connection that ends still reads, so that its
-	// GOAWAY is not destroyed by a reset of the transport (RFC 9113, 6.8).
+	// lingerTime is how long a connection that has sent its last byte still
+	// reads, so that nothing of it is destroyed by a reset of the transport
+	// (RFC 9113, 6.8). Clients that hang up end it at once.
 	lingerTime = 500 * time.Millisecond
+	// gracefulTime is the same where answers may still be on their way.
+	gracefulTime = 2 * time.Second
 	// prefaceTime bounds the client's preface and first SETTINGS where the
 	// http.Server has no ReadHeaderTimeout.
 	prefaceTime = 10 * time.Second
@@ -53,6 +56,7 @@ const (
 type conn struct {
 	s           *Server
 	nc          net.Conn
+	raw         net.Conn // nc, or what is under its TLS
 	handler     http.Handler
 	secure      *tls.Conn // nil without TLS
 	tls         *tls.ConnectionState
@@ -64,6 +68,9 @@ type conn struct {
 
 	handlers   sync.WaitGroup
 	writerDone chan struct{}
+
+	hooks sync.Mutex // guards told, and that ConnState is called in order
+	told  http.ConnState
 
 	reader reader // owned by the goroutine that reads
 
@@ -115,14 +122,15 @@ type conn struct {
 
 	// Time.
 	timer     *time.Timer
-	armed     time.Time // when the timer fires; zero is not set
-	idleSince time.Time // zero while there are streams
-	readDue   time.Time // preface, SETTINGS, or a header block under way
-	heard     time.Time // when the last frame came
-	pinged    time.Time // when our PING left; zero is none outstanding
-	drainDue  time.Time // when the second GOAWAY goes, answer or not
-	quitDue   time.Time // when the transport is closed, whatever waits
-	connStall time.Time // since when the connection's window holds streams back
+	armed     time.Time     // when the timer fires; zero is not set
+	idleSince time.Time     // zero while there are streams
+	readDue   time.Time     // preface, SETTINGS, or a header block under way
+	heard     time.Time     // when the last frame came
+	pinged    time.Time     // when our PING left; zero is none outstanding
+	drainDue  time.Time     // when the second GOAWAY goes, answer or not
+	quitDue   time.Time     // when the transport is closed, whatever waits
+	patience  time.Duration // how long to linger
+	connStall time.Time     // since when the connection's window holds streams back
 
 	glitches, resets bucket
 	count            Stats // of this connection
@@ -162,7 +170,9 @@ func newConn(ctx context.Context, s *Server, nc net.Conn, h http.Handler, secure
 		glitches: newGlitches(now), resets: newResets(now),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.raw = nc
 	if secure != nil {
+		c.raw = secure.NetConn()
 		state := secure.ConnectionState()
 		c.tls = &state
 	}
@@ -177,8 +187,8 @@ func newConn(ctx context.Context, s *Server, nc net.Conn, h http.Handler, secure
 
 // serve runs the connection to its end, with all its handlers.
 func (c *conn) serve() {
-	setNotSentLowat(c.nc)
-	c.hook(http.StateActive)
+	setNotSentLowat(c.raw)
+	c.tell()
 	c.begin()
 	go c.writeLoop()
 	err := c.reader.run()
@@ -188,6 +198,7 @@ func (c *conn) serve() {
 	c.nc.Close()
 	c.cancel(err)
 	c.mu.Lock()
+	c.stage = dead // nothing sets the timer any more
 	c.timer.Stop()
 	c.mu.Unlock()
 	c.handlers.Wait()
@@ -232,9 +243,22 @@ func secureEnough(state *tls.ConnectionState) bool {
 	return false
 }
 
-// hook tells the http.Server's owner, as net/http does for HTTP/1.1.
-func (c *conn) hook(state http.ConnState) {
-	if c.s.hs.ConnState != nil {
+// tell calls the http.Server's ConnState when there is news, as net/http does.
+// The caller does not hold mu: the hook may look at the connections.
+func (c *conn) tell() {
+	if c.s.hs.ConnState == nil {
+		return
+	}
+	c.hooks.Lock()
+	defer c.hooks.Unlock()
+	c.mu.Lock()
+	state := http.StateActive
+	if c.settingsSeen && len(c.streams) == 0 {
+		state = http.StateIdle
+	}
+	c.mu.Unlock()
+	if state != c.told {
+		c.told = state
 		c.s.hs.ConnState(c.nc, state)
 	}
 }
@@ -262,13 +286,15 @@ func (c *conn) fail(code http2.ErrCode, cause error) {
 	}
 	c.cause = cause
 	c.queueGoAway(c.newest, code)
-	c.quit()
+	c.quit(lingerTime, lingerTime)
 }
 
-// quit lets the writer send what control frames wait, and no more. The caller holds mu.
-func (c *conn) quit() {
+// quit lets the writer send what control frames wait, and no more: within the
+// first time, and then lingers for the second. The caller holds mu.
+func (c *conn) quit(send, linger time.Duration) {
 	c.stage = quitting
-	c.quitDue = time.Now().Add(lingerTime)
+	c.patience = linger
+	c.quitDue = time.Now().Add(send)
 	c.armBy(c.quitDue)
 	c.wake()
 }
@@ -282,7 +308,7 @@ func (c *conn) kill(cause error) {
 		c.cause = cause
 	}
 	c.stage = dead
-	c.nc.Close()
+	c.raw.Close() // under TLS, whose Close may wait to say goodbye
 	c.wake()
 }
 
@@ -290,12 +316,13 @@ func (c *conn) kill(cause error) {
 // connection ends.
 func (c *conn) linger() {
 	c.mu.Lock()
-	over := c.stage == dead
+	over, patience := c.stage == dead, c.patience
+	c.quitDue = time.Time{} // from here on it is the read deadline that ends it
 	c.mu.Unlock()
 	if over {
 		return
 	}
-	if err := c.nc.SetReadDeadline(time.Now().Add(lingerTime)); err != nil {
+	if err := c.nc.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return
 	}
 	c.reader.discard()

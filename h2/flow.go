@@ -6,14 +6,11 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Flow control, both ways (RFC 9113, 5.2 and 6.9). All callers hold mu, but for
-// the frame handlers, which take it.
+// Flow control, both ways (RFC 9113, 5.2 and 6.9). All callers hold mu.
 
 // data takes a DATA frame: into the stream's buffer when somebody will read it.
 // Padding, and what nobody reads, is given back at once.
 func (c *conn) data(f *http2.DataFrame) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	length := int64(f.Length)
 	if length > c.recvWindow {
 		return http2.ConnectionError(http2.ErrCodeFlowControl)
@@ -107,8 +104,6 @@ func (c *conn) dropBody(st *stream) {
 
 // windowUpdate lets us send more.
 func (c *conn) windowUpdate(f *http2.WindowUpdateFrame) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	more := int64(f.Increment)
 	if f.StreamID == 0 {
 		if c.sendWindow+more > maxWindow {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// newRequest makes the request of a stream. The caller holds the connection's mutex.
+// newRequest makes the request of a stream.
 func newRequest(st *stream, fields []hpack.HeaderField) (*http.Request, error) {
 	r, err := parseRequest(fields, st.recvDone)
 	if err != nil {

@@ -27,7 +27,6 @@ func (c *conn) newStream(id uint32, now time.Time) *stream {
 func (c *conn) admit(st *stream) {
 	if len(c.streams) == 0 {
 		c.idleSince = time.Time{}
-		c.hook(http.StateActive)
 	}
 	c.streams[st.id] = st
 	c.sched.Open(&st.sched, st.params)
@@ -92,11 +91,10 @@ func (c *conn) handlerDone(st *stream) *stream {
 
 // resetStream ends a stream with RST_STREAM.
 func (c *conn) resetStream(st *stream, code http2.ErrCode, cause error) {
-	if st.err != nil || st.closed() {
+	if st.gone {
 		return
 	}
 	c.queueReset(st.id, code)
-	c.count.ResetsSent++
 	c.refused.add(st.id)
 	c.closeStream(st, cause)
 }
@@ -148,9 +146,8 @@ func (c *conn) discardHeads(st *stream) {
 func (c *conn) idle() {
 	c.maxCredit = 0
 	c.idleSince = time.Now()
-	c.hook(http.StateIdle)
 	if c.stage == leaving {
-		c.quit()
+		c.quit(c.s.cfg.StallTimeout, gracefulTime)
 		return
 	}
 	if d := c.idleTimeout(); d > 0 {

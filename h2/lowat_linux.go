@@ -1,7 +1,6 @@
 package h2
 
 import (
-	"crypto/tls"
 	"net"
 	"syscall"
 )
@@ -13,9 +12,6 @@ const tcpNotSentLowat = 25
 // them is on the wire: a write waits until less than a record is unsent, so that
 // what is chosen next is chosen late. It is not inherited from the listener.
 func setNotSentLowat(nc net.Conn) {
-	if t, ok := nc.(*tls.Conn); ok {
-		nc = t.NetConn()
-	}
 	raw, ok := nc.(syscall.Conn)
 	if !ok {
 		return

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 )
 
 // A reader is the side of a connection that its reading goroutine owns.
@@ -19,10 +18,12 @@ type reader struct {
 	fr    *http2.Framer
 	block *headerBlock
 	// The HEADERS frame whose block is under way.
-	id      uint32
-	end     bool
-	prio    http2.PriorityParam
-	hasPrio bool
+	id       uint32
+	end      bool
+	prio     http2.PriorityParam
+	hasPrio  bool
+	complete bool // it has all its frames
+	opens    bool // it is a request that gets a stream
 }
 
 func (r *reader) init(c *conn) {
@@ -43,14 +44,7 @@ func (r *reader) run() error {
 		}
 	}
 	for {
-		f, err := r.frame()
-		if err == nil {
-			err = r.c.heardFrame(f)
-		}
-		if err == nil {
-			err = r.handle(f)
-		}
-		if err = r.c.settleError(err); err != nil {
+		if err := r.next(); err != nil {
 			return err
 		}
 	}
@@ -96,52 +90,80 @@ func frameError(err error) error {
 	return err
 }
 
-// handle acts on a frame.
-func (r *reader) handle(f http2.Frame) error {
+// next reads a frame and acts on it. The mutex is not held while a header block
+// is decoded or a request is built of it.
+func (r *reader) next() error {
+	c := r.c
+	f, err := r.frame()
+	if err == nil {
+		err = r.fragment(f)
+	}
+	now := time.Now()
+	c.mu.Lock()
+	if err == nil {
+		err = c.heardFrame(f, now)
+	}
+	if err == nil {
+		err = c.handle(r, f)
+	}
+	err = c.settleError(err)
+	c.mu.Unlock()
+	if err == nil && r.opens {
+		r.opens = false
+		err = r.openStream(now)
+	}
+	c.tell()
+	return err
+}
+
+// fragment decodes what a HEADERS or CONTINUATION frame has of a block.
+func (r *reader) fragment(f http2.Frame) error {
 	switch f := f.(type) {
 	case *http2.HeadersFrame:
-		return r.headers(f)
+		r.id, r.end, r.prio, r.hasPrio = f.StreamID, f.StreamEnded(), f.Priority, f.HasPriority()
+		r.complete = f.HeadersEnded()
+		return r.block.begin(f.HeaderBlockFragment(), r.complete)
 	case *http2.ContinuationFrame:
-		return r.block2(r.block.proceed(f.HeaderBlockFragment(), f.HeadersEnded()), f.HeadersEnded())
+		r.complete = f.HeadersEnded()
+		return r.block.proceed(f.HeaderBlockFragment(), r.complete)
+	}
+	return nil
+}
+
+// handle acts on a frame. The caller holds mu.
+func (c *conn) handle(r *reader, f http2.Frame) error {
+	switch f := f.(type) {
+	case *http2.HeadersFrame:
+		if !r.complete {
+			c.blockBegun()
+			return nil
+		}
+		return c.headerBlock(r)
+	case *http2.ContinuationFrame:
+		if !r.complete {
+			return nil
+		}
+		c.readDue = time.Time{}
+		return c.headerBlock(r)
 	case *http2.DataFrame:
-		return r.c.data(f)
+		return c.data(f)
 	case *http2.WindowUpdateFrame:
-		return r.c.windowUpdate(f)
+		return c.windowUpdate(f)
 	case *http2.SettingsFrame:
-		return r.c.settings(f)
+		return c.settings(f)
 	case *http2.RSTStreamFrame:
-		return r.c.rstStream(f)
+		return c.rstStream(f)
 	case *http2.PingFrame:
-		return r.c.ping(f)
+		return c.ping(f)
 	case *http2.PriorityFrame:
-		return r.c.priorityFrame(f.StreamID, f.PriorityParam)
+		return c.priorityFrame(f.StreamID, f.PriorityParam)
 	case *http2.PriorityUpdateFrame:
-		return r.c.priorityUpdate(f.PrioritizedStreamID, f.Priority)
+		return c.priorityUpdate(f.PrioritizedStreamID, f.Priority)
 	case *http2.PushPromiseFrame:
 		return http2.ConnectionError(http2.ErrCodeProtocol) // clients do not push (RFC 9113, 8.4)
 	default:
 		return nil // GOAWAY of a client ends nothing; unknown frames are ignored (5.5)
 	}
-}
-
-func (r *reader) headers(f *http2.HeadersFrame) error {
-	r.id, r.end, r.prio, r.hasPrio = f.StreamID, f.StreamEnded(), f.Priority, f.HasPriority()
-	err := r.block.begin(f.HeaderBlockFragment(), f.HeadersEnded())
-	if !f.HeadersEnded() {
-		r.c.blockBegun()
-	}
-	return r.block2(err, f.HeadersEnded())
-}
-
-// block2 goes on with a block that a frame has added to.
-func (r *reader) block2(err error, complete bool) error {
-	if err != nil || !complete {
-		return err
-	}
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	r.c.readDue = time.Time{}
-	return r.c.headerBlock(r)
 }
 
 // discard reads what still comes.
@@ -151,10 +173,9 @@ func (r *reader) discard() {
 }
 
 // settleError turns an error of a stream into its reset. What it returns ends
-// the connection. Reading also ends once nothing more is to be served.
+// the connection. Reading also ends once nothing more is to be served. The
+// caller holds mu.
 func (c *conn) settleError(err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var se http2.StreamError
 	if errors.As(err, &se) {
 		err = c.streamError(se.StreamID, se.Code)
@@ -183,11 +204,8 @@ func (c *conn) streamError(id uint32, code http2.ErrCode) error {
 	return nil
 }
 
-// heardFrame counts a frame against what a client may spend.
-func (c *conn) heardFrame(f http2.Frame) error {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// heardFrame counts a frame against what a client may spend. The caller holds mu.
+func (c *conn) heardFrame(f http2.Frame, now time.Time) error {
 	c.heard, c.pinged = now, time.Time{}
 	cost := int64(glitchUnit)
 	switch f := f.(type) {
@@ -229,10 +247,9 @@ func (c *conn) firstSettings(isSettings bool) error {
 	return nil
 }
 
-// blockBegun starts the clock for a header block that takes several frames.
+// blockBegun starts the clock for a header block that takes several frames. The
+// caller holds mu.
 func (c *conn) blockBegun() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	patience := c.s.hs.ReadHeaderTimeout
 	if patience <= 0 {
 		patience = prefaceTime
@@ -241,12 +258,11 @@ func (c *conn) blockBegun() {
 	c.armBy(c.readDue)
 }
 
-// headerBlock acts on a complete block: a request, or the trailers of one. The
-// caller holds mu.
+// headerBlock acts on a complete block: trailers at once, while a request is
+// left to openStream if there is to be a stream for it. The caller holds mu.
 func (c *conn) headerBlock(r *reader) error {
-	tooLarge, fields := r.block.tooLarge(), r.block.take()
 	if st := c.streams[r.id]; st != nil {
-		return c.trailerBlock(st, r, fields, tooLarge)
+		return c.trailerBlock(st, r)
 	}
 	switch {
 	case r.id%2 == 0:
@@ -266,40 +282,53 @@ func (c *conn) headerBlock(r *reader) error {
 	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeRefusedStream}
 	}
-	return c.openStream(r, fields, tooLarge)
+	r.opens = true
+	return nil
 }
 
 // openStream makes a stream of a request and starts its handler.
-func (c *conn) openStream(r *reader, fields []hpack.HeaderField, tooLarge bool) error {
-	now := time.Now()
+func (r *reader) openStream(now time.Time) error {
+	c := r.c
+	tooLarge, fields := r.block.tooLarge(), r.block.take()
 	st := c.newStream(r.id, now)
 	st.recvDone = r.end
+	var req *http.Request
+	var err error
+	if !tooLarge {
+		req, err = newRequest(st, fields)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.stage >= quitting:
+		return errQuit
+	case err != nil:
+		st.cancel(err)
+		return c.streamError(r.id, http2.ErrCodeProtocol)
+	}
 	c.wishOf(st, r, fields)
-	if tooLarge {
-		c.admit(st)
-		return c.refuse(st)
-	}
-	req, err := newRequest(st, fields)
-	if err != nil {
-		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeProtocol}
-	}
 	c.admit(st)
+	if tooLarge {
+		c.refuse(st)
+		return nil
+	}
 	c.deadlines(st, now)
 	c.start(st, req)
 	return nil
 }
 
 // refuse answers a request whose header is too large (RFC 6585, 5).
-func (c *conn) refuse(st *stream) error {
+func (c *conn) refuse(st *stream) {
+	st.cancel(nil) // there is no handler that would
 	st.bodyClosed = true
 	st.heads = append(st.heads, outHeaders{status: http.StatusRequestHeaderFieldsTooLarge, endStream: true})
 	st.fin = true
 	c.offer(st)
-	return nil
 }
 
 // trailerBlock ends a request's body.
-func (c *conn) trailerBlock(st *stream, r *reader, fields []hpack.HeaderField, tooLarge bool) error {
+func (c *conn) trailerBlock(st *stream, r *reader) error {
+	tooLarge, fields := r.block.tooLarge(), r.block.take()
 	switch {
 	case st.recvDone:
 		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeStreamClosed}

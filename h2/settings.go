@@ -9,12 +9,12 @@ import (
 	"github.com/spillway-media/spillway/h2/priority"
 )
 
+// What frames other than HEADERS and DATA do. All callers hold mu.
+
 // settings takes the client's SETTINGS, in their order (RFC 9113, 6.5.3), and
 // acknowledges them. The acknowledgement goes before any frame that they
 // change, since control frames go first.
 func (c *conn) settings(f *http2.SettingsFrame) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if f.IsAck() {
 		c.settingsAck = true
 		return nil
@@ -47,8 +47,6 @@ func (c *conn) setting(s http2.Setting) error {
 
 // ping answers a client's PING, and takes the answer to ours.
 func (c *conn) ping(f *http2.PingFrame) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !f.IsAck() {
 		c.queueFrame(http2.FramePing, http2.FlagPingAck, 0, f.Data[:]...)
 		return nil
@@ -61,8 +59,6 @@ func (c *conn) ping(f *http2.PingFrame) error {
 
 // rstStream is the client's end of a stream.
 func (c *conn) rstStream(f *http2.RSTStreamFrame) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	st := c.streams[f.StreamID]
 	if st == nil {
 		if f.StreamID > c.newest && c.stage < leaving {
@@ -147,8 +143,6 @@ func (c *conn) priorityFrame(id uint32, p http2.PriorityParam) error {
 	if p.StreamDep == id {
 		return http2.StreamError{StreamID: id, Code: http2.ErrCodeProtocol}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	st := c.streams[id]
 	if st == nil {
 		c.chain.Observe(id, p.StreamDep, p.Exclusive, int(p.Weight)+1)
@@ -164,8 +158,6 @@ func (c *conn) priorityUpdate(id uint32, field string) error {
 	if id%2 == 0 {
 		return http2.ConnectionError(http2.ErrCodeProtocol) // no stream of ours is open, ever
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	wish := priority.ParseField(field)
 	if st := c.streams[id]; st != nil {
 		st.client = wish

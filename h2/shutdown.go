@@ -41,7 +41,7 @@ func (c *conn) leave() {
 	c.lastStream = c.newest
 	c.drainDue = time.Time{}
 	if len(c.streams) == 0 {
-		c.quit()
+		c.quit(c.s.cfg.StallTimeout, gracefulTime)
 	}
 }
 

@@ -20,9 +20,10 @@ import (
 //	            recvDone  sendDone
 //	open            -         -      both sides may send
 //	half closed     x         -      the request is complete (remote)
-//	half closed     -         x      the answer is complete (local); we then ask
-//	                                 the client to stop with RST_STREAM NO_ERROR
-//	closed          x         x      or err is set: reset by either side
+//	closed          x         x      or reset by either side
+//
+// Half closed (local) does not last: once our answer is complete nobody reads
+// what the client still sends, and it is asked to stop (RST_STREAM, NO_ERROR).
 //
 // A stream leaves conn.streams the moment it is closed. Its handler may run on;
 // whatever it calls then fails with err. Everything below the line belongs to
@@ -166,9 +167,6 @@ func (st *stream) write(p []byte) (int, error) {
 	return n, st.writable()
 }
 
-// closed says that both halves are.
-func (st *stream) closed() bool { return st.recvDone && st.sendDone }
-
 // writable is nil while the handler may write.
 func (st *stream) writable() error {
 	switch {
@@ -190,11 +188,17 @@ func (st *stream) flush() error {
 	if st.flushers == 1 {
 		c.flushing = append(c.flushing, st)
 	}
-	for st.err == nil && (st.unsent() || c.passed < st.pass) {
+	for !st.failed() && (st.unsent() || c.passed < st.pass) {
 		st.cond.Wait()
 	}
-	return st.err
+	if st.failed() {
+		return st.err
+	}
+	return nil
 }
+
+// failed says that the stream ended before its answer was complete.
+func (st *stream) failed() bool { return st.gone && !st.sendDone }
 
 // unsent says that something of the answer is not in a frame yet.
 func (st *stream) unsent() bool {

@@ -13,23 +13,15 @@ import (
 func (c *conn) writeLoop() {
 	defer close(c.writerDone)
 	for c.pass() {
+		c.tell()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stage == quitting {
-		// The reader may be waiting for a frame: it lingers, and no longer.
-		closeWrite(c.nc)
-		if c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-			c.kill(c.cause)
-		}
-	}
-}
-
-func closeWrite(nc interface{}) {
-	if half, ok := nc.(interface{ CloseWrite() error }); ok {
-		// When it fails the transport is broken, and reading says so.
+	// All has been said. When saying so fails the transport is broken, and
+	// reading shows that.
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
+	// The reader may be waiting for a frame: it stops, and lingers.
+	_ = c.nc.SetReadDeadline(time.Now())
 }
 
 // pass waits for something to write and writes it. False: there is no more.
@@ -340,6 +332,9 @@ func (c *conn) queueFrame(kind http2.FrameType, flags http2.Flags, id uint32, pa
 	}
 	c.control = appendFrame(c.control, len(payload), kind, flags, id)
 	c.control = append(c.control, payload...)
+	if kind == http2.FrameRSTStream {
+		c.count.ResetsSent++
+	}
 	c.wake()
 }
 

@@ -65,14 +65,14 @@ func after(t time.Time, d time.Duration) time.Time {
 }
 
 func (c *conn) checkConn(now time.Time) {
-	stall := c.s.cfg.StallTimeout
+	patience := c.connPatience()
 	switch {
 	case c.due(c.quitDue, now):
 		c.kill(c.cause)
-	case c.due(after(c.writeSince, stall), now):
+	case c.due(after(c.writeSince, patience), now):
 		c.count.Stalls++
 		c.kill(errStalled)
-	case c.due(after(c.connStall, stall), now):
+	case c.due(after(c.connStall, patience), now):
 		c.count.Stalls++
 		c.fail(http2.ErrCodeEnhanceYourCalm, errStalled)
 	case c.due(c.readDue, now):
@@ -104,7 +104,7 @@ func (c *conn) checkStream(st *stream, now time.Time) {
 		c.resetStream(st, http2.ErrCodeInternal, errTimeout)
 		return
 	}
-	if c.due(after(st.stalled, c.s.cfg.StallTimeout), now) {
+	if c.due(after(st.stalled, c.patience(st)), now) {
 		c.count.Stalls++
 		c.resetStream(st, http2.ErrCodeCancel, errStalled)
 		return

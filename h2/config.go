@@ -35,6 +35,12 @@ type Config struct {
 	// StallTimeout ends a stream that has bytes to send of which its client
 	// takes none for so long, and a connection that takes nothing at all (30 s).
 	StallTimeout time.Duration
+	// MinSendRate is how many bytes a second a client takes at least of what
+	// waits for it, over the life of a stream, whose part of the rate is that
+	// of all that are open, and over all streams of a connection. Beyond it a
+	// client is waited for StallTimeout altogether. Time for which a stream
+	// waits for others, and not for its client, is none of this (0: any number).
+	MinSendRate int64
 	// MinBodyRate is how many bytes a second a request's body brings at
 	// least, over its whole length, after BodyGrace (0: any number; 10 s).
 	MinBodyRate int64
@@ -89,6 +95,7 @@ func (c *Config) Validate() error {
 	check(c.StreamBuffer >= 0, "StreamBuffer: %d is negative", c.StreamBuffer)
 	check(c.ConnBuffer >= 0, "ConnBuffer: %d is negative", c.ConnBuffer)
 	check(c.StallTimeout >= 0, "StallTimeout: %v is negative", c.StallTimeout)
+	check(c.MinSendRate >= 0, "MinSendRate: %d is negative", c.MinSendRate)
 	check(c.MinBodyRate >= 0, "MinBodyRate: %d is negative", c.MinBodyRate)
 	check(c.BodyGrace >= 0, "BodyGrace: %v is negative", c.BodyGrace)
 	check(c.PingTimeout >= 0, "PingTimeout: %v is negative", c.PingTimeout)

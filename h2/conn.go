@@ -132,6 +132,7 @@ type conn struct {
 	patience  time.Duration // how long to linger
 	connStall time.Time     // since when the connection's window holds streams back
 
+	pace             pace // since there were no streams
 	glitches, resets bucket
 	count            Stats // of this connection
 }

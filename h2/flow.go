@@ -110,7 +110,7 @@ func (c *conn) windowUpdate(f *http2.WindowUpdateFrame) error {
 			return http2.ConnectionError(http2.ErrCodeFlowControl)
 		}
 		c.sendWindow += more
-		c.connStall = time.Time{}
+		c.connMoves()
 		if c.sched.Ready() > 0 || c.recheck {
 			c.wake()
 		}
@@ -199,6 +199,6 @@ func (c *conn) feed(st *stream) {
 func (c *conn) stallConn() {
 	if c.connStall.IsZero() {
 		c.connStall = time.Now()
-		c.armBy(c.connStall.Add(c.s.cfg.StallTimeout))
+		c.armBy(c.connStall.Add(c.connPatience()))
 	}
 }

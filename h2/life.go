@@ -144,7 +144,7 @@ func (c *conn) discardHeads(st *stream) {
 
 // idle is a connection without streams: it waits for the next, or ends.
 func (c *conn) idle() {
-	c.maxCredit = 0
+	c.maxCredit, c.pace = 0, pace{}
 	c.idleSince = time.Now()
 	if c.stage == leaving {
 		c.quit(c.s.cfg.StallTimeout, gracefulTime)

@@ -77,6 +77,7 @@ type stream struct {
 	hungry   bool      // in conn.hungry
 	writeBy  time.Time // write deadline; zero is none
 	stalled  time.Time // since when there are bytes that the client does not take
+	pace     pace
 
 	// Whose turn it is.
 	client             priority.Wish // header field, PRIORITY_UPDATE or Chromium's chain

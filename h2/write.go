@@ -38,13 +38,15 @@ func (c *conn) pass() bool {
 	c.woken = true // nobody needs to wake a writer that is about to look again
 	c.passes++
 	c.writeSince = time.Now()
-	c.armBy(c.writeSince.Add(c.s.cfg.StallTimeout))
+	c.armBy(c.writeSince.Add(c.connPatience()))
 	c.mu.Unlock()
 
 	_, err := c.nc.Write(c.out)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.pace.since(c.writeSince, time.Now())
+	c.pace.taken += int64(len(c.out))
 	c.writeSince = time.Time{}
 	c.passed = c.passes
 	c.wakeFlushers()
@@ -173,7 +175,7 @@ func (c *conn) assembleData() {
 		}
 		picked, ok := c.sched.Pick()
 		if !ok {
-			c.connStall = time.Time{}
+			c.connMoves()
 			return
 		}
 		if c.sendWindow <= 0 {
@@ -203,11 +205,12 @@ func (c *conn) putData(st *stream, room int) {
 	c.out = extend(c.out, n)
 	st.out.read(c.out[at:])
 	st.sent += int64(n)
+	st.pace.taken += int64(n)
 	st.credit -= int64(n)
 	c.sendWindow -= int64(n)
 	c.buffered -= n
 	st.pass = c.passes + 1
-	c.connStall = time.Time{}
+	c.connMoves()
 	c.glitches.earn(int64(n))
 	c.count.sent(st.phase, n)
 	c.sched.Sent(&st.sched, n)
@@ -270,9 +273,10 @@ func (c *conn) settle(st *stream) {
 		if blocked {
 			c.blocked.add(st)
 			st.stalled = time.Now()
-			c.armBy(st.stalled.Add(c.s.cfg.StallTimeout))
+			c.armBy(st.stalled.Add(c.patience(st)))
 		} else {
 			c.blocked.remove(st)
+			st.pace.since(st.stalled, time.Now())
 			st.stalled = time.Time{}
 		}
 	}

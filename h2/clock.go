@@ -65,7 +65,7 @@ func after(t time.Time, d time.Duration) time.Time {
 }
 
 func (c *conn) checkConn(now time.Time) {
-	patience := c.connPatience()
+	patience := c.leftOfConn()
 	switch {
 	case c.due(c.quitDue, now):
 		c.kill(c.cause)
@@ -104,7 +104,7 @@ func (c *conn) checkStream(st *stream, now time.Time) {
 		c.resetStream(st, http2.ErrCodeInternal, errTimeout)
 		return
 	}
-	if c.due(after(st.stalled, c.patience(st)), now) {
+	if c.due(after(st.stalled, c.leftOf(st)), now) {
 		c.count.Stalls++
 		c.resetStream(st, http2.ErrCodeCancel, errStalled)
 		return

@@ -199,6 +199,6 @@ func (c *conn) feed(st *stream) {
 func (c *conn) stallConn() {
 	if c.connStall.IsZero() {
 		c.connStall = time.Now()
-		c.armBy(c.connStall.Add(c.connPatience()))
+		c.armBy(c.connStall.Add(c.leftOfConn()))
 	}
 }

@@ -29,14 +29,14 @@ func (p *pace) since(t, now time.Time) {
 	}
 }
 
-// patience is how long the stream may still be without window.
-func (c *conn) patience(st *stream) time.Duration {
+// leftOf is how long the stream may still be without window.
+func (c *conn) leftOf(st *stream) time.Duration {
 	return st.pace.left(c.s.cfg.StallTimeout, c.s.cfg.MinSendRate, len(c.streams))
 }
 
-// connPatience is how long nothing may leave for want of the connection's window
+// leftOfConn is how long nothing may leave for want of the connection's window
 // or of the client's acknowledgements.
-func (c *conn) connPatience() time.Duration {
+func (c *conn) leftOfConn() time.Duration {
 	return c.pace.left(c.s.cfg.StallTimeout, c.s.cfg.MinSendRate, 1)
 }
 

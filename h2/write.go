@@ -38,7 +38,7 @@ func (c *conn) pass() bool {
 	c.woken = true // nobody needs to wake a writer that is about to look again
 	c.passes++
 	c.writeSince = time.Now()
-	c.armBy(c.writeSince.Add(c.connPatience()))
+	c.armBy(c.writeSince.Add(c.leftOfConn()))
 	c.mu.Unlock()
 
 	_, err := c.nc.Write(c.out)
@@ -273,7 +273,7 @@ func (c *conn) settle(st *stream) {
 		if blocked {
 			c.blocked.add(st)
 			st.stalled = time.Now()
-			c.armBy(st.stalled.Add(c.patience(st)))
+			c.armBy(st.stalled.Add(c.leftOf(st)))
 		} else {
 			c.blocked.remove(st)
 			st.pace.since(st.stalled, time.Now())

@@ -2,7 +2,6 @@ package h2
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -51,8 +50,8 @@ func (c *conn) deadlines(st *stream, now time.Time) {
 
 // start runs the stream's handler, or lets it wait for a place: those of streams
 // that were reset keep theirs until they return.
-func (c *conn) start(st *stream, req *http.Request) {
-	st.req = req
+func (c *conn) start(st *stream, x *exchange) {
+	st.exchange = x
 	if c.running >= int(c.s.cfg.MaxConcurrentStreams) {
 		st.waits = true
 		c.pending.add(st)
@@ -65,10 +64,20 @@ func (c *conn) start(st *stream, req *http.Request) {
 // runHandlers runs a handler, and then those that wait for its place. It is the
 // goroutine of the handlers, and takes mu itself.
 func (c *conn) runHandlers(st *stream) {
+	defer func() {
+		if st == nil {
+			return
+		}
+		// The handler has ended the goroutine, with runtime.Goexit. Its place
+		// is free all the same.
+		if next := c.handlerDone(st); next != nil {
+			c.handlers.Go(func() { c.runHandlers(next) })
+		}
+	}()
 	for st != nil {
-		req := st.req
-		st.req = nil
-		runHandler(st, req)
+		x := st.exchange
+		st.exchange = nil
+		x.serve(c.handler)
 		st = c.handlerDone(st)
 	}
 }

@@ -292,10 +292,10 @@ func (r *reader) openStream(now time.Time) error {
 	tooLarge, fields := r.block.tooLarge(), r.block.take()
 	st := c.newStream(r.id, now)
 	st.recvDone = r.end
-	var req *http.Request
+	var x *exchange
 	var err error
 	if !tooLarge {
-		req, err = newRequest(st, fields)
+		x, err = newExchange(st, fields)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,7 +313,7 @@ func (r *reader) openStream(now time.Time) error {
 		return nil
 	}
 	c.deadlines(st, now)
-	c.start(st, req)
+	c.start(st, x)
 	return nil
 }
 

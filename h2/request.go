@@ -114,7 +114,7 @@ func (r *request) takeFields(fields []hpack.HeaderField) error {
 	if crumbs > 1 { // split for HPACK's sake only (RFC 9113, 8.2.3)
 		r.header["Cookie"] = []string{strings.Join(r.header["Cookie"], "; ")}
 	}
-	if te, ok := r.header["Te"]; ok && (len(te) > 1 || !strings.EqualFold(te[0], "trailers")) {
+	if te, ok := r.header["Te"]; ok && (len(te) > 1 || te[0] != "" && te[0] != "trailers") {
 		return malformedError("TE says something else than trailers")
 	}
 	return nil

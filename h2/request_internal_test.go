@@ -250,7 +250,7 @@ func forbidden(fields []hpack.HeaderField) string {
 		case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
 			return "a field of a connection"
 		case "te":
-			if !strings.EqualFold(f.Value, "trailers") {
+			if f.Value != "" && f.Value != "trailers" {
 				return "a transfer coding"
 			}
 		}

@@ -36,11 +36,11 @@ type stream struct {
 	ctx    context.Context //nolint:containedctx // it is the request's: made with the stream, cancelled when it closes
 	cancel context.CancelCauseFunc
 
-	// Set by newRequest, before the handler starts; not changed later.
-	method, path string        // for snapshots; the path is without its query
-	declared     int64         // the request's content-length; -1 is not known
-	announced    http.Header   // the trailers that the request announces
-	req          *http.Request // until its handler starts
+	// Set by newExchange, before the handler starts; not changed later.
+	method, path string      // for snapshots; the path is without its query
+	declared     int64       // the request's content-length; -1 is not known
+	announced    http.Header // the trailers that the request announces
+	exchange     *exchange   // waits to be served; nil once its goroutine has it
 
 	// ---- guarded by conn.mu ----
 

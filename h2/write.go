@@ -182,7 +182,9 @@ func (c *conn) assembleData() {
 			c.stallConn()
 			return
 		}
-		c.putData(picked.Owner.(*stream), room)
+		// The floor of the scheduler lets streams pass whose turn it is not, with
+		// less than a whole frame.
+		c.putData(picked.Owner.(*stream), min(room, c.sched.Limit()))
 	}
 }
 

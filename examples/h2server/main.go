@@ -1,0 +1,52 @@
+// Command h2server is the least that package h2 needs: a server on which
+// pictures that load together all show their size first, then a preview, then
+// the rest. Ask it by curl --http2-prior-knowledge http://127.0.0.1:8082/
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spillway-media/spillway/h2"
+	"github.com/spillway-media/spillway/h2/priority"
+)
+
+func main() {
+	server := &http.Server{
+		Addr:              "127.0.0.1:8082",
+		Handler:           http.HandlerFunc(answer),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	if _, err := h2.Configure(server, h2.Config{}); err != nil {
+		fatal(err)
+	}
+	fmt.Printf("try: curl --http2-prior-knowledge http://%s/ -Z 'http://%[1]s/picture?[1-20]' -o /dev/null\n", server.Addr)
+	fatal(server.ListenAndServe())
+}
+
+// answer stands for a picture of which the handler knows what its bytes are.
+func answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/picture" {
+		fmt.Fprintf(w, "Hello over %s, in the order that %s asked for.\n", r.Proto, r.UserAgent())
+		return
+	}
+	for _, part := range []struct {
+		phase priority.Phase
+		bytes int
+	}{{priority.Header, 159}, {priority.Preview, 9 << 10}, {priority.Good, 40 << 10}, {priority.Rest, 50 << 10}} {
+		// Over HTTP/1.1 there is nothing to put in order, and the mark is
+		// refused; what is written goes out all the same.
+		_ = h2.SetPhase(w, part.phase, int64(part.bytes))
+		if _, err := w.Write(bytes.Repeat([]byte{'.'}, part.bytes)); err != nil {
+			return // the client has left
+		}
+	}
+}
+
+func fatal(err error) {
+	fmt.Fprintln(os.Stderr, "h2server:", err)
+	os.Exit(1)
+}

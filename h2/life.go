@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/spillway-media/spillway/h2/priority"
 )
 
 // The life of streams. All callers hold mu.
 
 func (c *conn) newStream(id uint32, now time.Time) *stream {
-	st := &stream{c: c, id: id, opened: now, declared: -1}
+	st := &stream{c: c, id: id, opened: now, declared: -1, client: priority.NoWish(), server: priority.NoWish()}
 	st.cond.L = &c.mu
 	st.sched.ID, st.sched.Owner = id, st
 	st.recvWindow = int64(c.s.cfg.StreamWindow)

@@ -80,7 +80,6 @@ const maxEarly = 32
 // wishOf collects what a request says about its priority: an update that came
 // before it, its header field, and where that has no opinion RFC 7540's fields.
 func (c *conn) wishOf(st *stream, r *reader, fields []hpack.HeaderField) {
-	st.client = priority.ParseField("")
 	for i := range fields {
 		switch fields[i].Name {
 		case "priority":
@@ -123,7 +122,7 @@ func (c *conn) observe(st *stream, speaks bool, p http2.PriorityParam) {
 func (c *conn) paramsOf(st *stream) priority.Params {
 	client, weight := st.client, st.weight
 	if c.intermediary {
-		client, weight = priority.Wish{Urgency: -1, Incremental: -1}, 0
+		client, weight = priority.NoWish(), 0
 	}
 	p := priority.Merge(client, st.server)
 	p.Weight = weight

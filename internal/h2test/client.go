@@ -98,14 +98,14 @@ func Dial(tb testing.TB, conn net.Conn, opts Options) *Client {
 	c.Framer.AllowIllegalWrites = true
 	c.enc = hpack.NewEncoder(&c.buf)
 	tb.Cleanup(c.Close)
-	if !opts.Deaf {
-		c.Listen()
-	}
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		tb.Fatal(err)
 	}
 	if err := c.Framer.WriteSettings(opts.Settings...); err != nil {
 		tb.Fatal(err)
+	}
+	if !opts.Deaf {
+		c.Listen() // not before: an acknowledgement must not come first
 	}
 	return c
 }

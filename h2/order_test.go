@@ -54,7 +54,9 @@ func (s *site) dial(opts h2test.Options) *h2test.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return h2test.Dial(s.t, conn, opts)
+	c := h2test.Dial(s.t, conn, opts)
+	synctest.Wait() // the server's first write is under way: what follows is chosen after it
+	return c
 }
 
 // wide are windows as a browser has them: they hold nothing back.

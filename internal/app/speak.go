@@ -44,7 +44,7 @@ func h2Config(c settings.Config) h2.Config {
 	return h2.Config{
 		MaxConcurrentStreams: uint32(c.HTTP2Streams),
 		ConnBuffer:           int(c.HTTP2Buffer), StreamBuffer: min(64<<10, int(c.HTTP2Buffer)),
-		StallTimeout: c.StallTimeout, PingTimeout: c.IdleTimeout,
+		StallTimeout: c.StallTimeout, MinSendRate: int64(c.MinWriteRate), PingTimeout: c.IdleTimeout,
 		IgnorePhases: c.HTTP2Order == "urgency", Fair: c.HTTP2Order == "fair",
 	}
 }

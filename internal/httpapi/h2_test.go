@@ -158,11 +158,3 @@ func TestMetricsTellOfHTTP2(t *testing.T) {
 		}
 	}
 }
-
-func TestTheAccessLogTellsTheProtocol(t *testing.T) {
-	b := newBench(t, nil)
-	b.get("/assets/a.jpg?format=png")
-	if text := b.logged.String(); !strings.Contains(text, `"protocol":"HTTP/1.1"`) {
-		t.Error(text)
-	}
-}

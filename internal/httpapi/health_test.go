@@ -266,6 +266,7 @@ func TestDocsListEveryMetric(t *testing.T) {
 	b := newBench(t, func(s *settings) {
 		s.http.Engine, s.http.Origins = func() httpapi.EngineStats { return httpapi.EngineStats{} }, someOrigins
 		s.http.JobStats = someJobStats(jobstest.NewStore(time.Now))
+		s.http.H2 = func() []httpapi.H2Listener { return []httpapi.H2Listener{{Name: "public", Server: busy()}} }
 	})
 	b.get("/assets/a.jpg")
 	b.engine.run = func(context.Context, *media.Plan, transform.Begin) error {
@@ -302,7 +303,7 @@ func TestAccessLog(t *testing.T) {
 		t.Fatalf("%d lines for 3 requests", len(lines))
 	}
 	for key, want := range map[string]any{
-		"level": "INFO", "request_id": "abc", "method": "GET", "route": "resize", "path": "/resize", "status": 200.0,
+		"level": "INFO", "request_id": "abc", "protocol": "HTTP/1.1", "method": "GET", "route": "resize", "path": "/resize", "status": 200.0,
 		"source_host": "images.example.com", "bytes": float64(len("png picture of 400x300")), "cache_hit": false, "format": "png",
 	} {
 		if lines[0][key] != want {

@@ -36,10 +36,18 @@ func (a *jobsAPI) readDocument(x *exchange) ([]byte, error) {
 	return text, nil
 }
 
+// lastOfConnection ends it behind the answer, since what is left of the body
+// would be in the way of another request. A stream of HTTP/2 ends by itself.
+func lastOfConnection(x *exchange) {
+	if x.r.ProtoMajor == 1 {
+		x.w.Header().Set("Connection", "close")
+	}
+}
+
 // bodyFault words the fault of a body, after which no other request can
 // follow on its connection.
 func bodyFault(x *exchange, err error, tooLarge media.Code) error {
-	x.w.Header().Set("Connection", "close")
+	lastOfConnection(x)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return media.Errorf(tooLarge, "The body has more than %d bytes.", large.Limit)
 	}

@@ -30,7 +30,7 @@ func (a *jobsAPI) takeUpload(x *exchange, _ string) error {
 		return err
 	}
 	if x.r.ContentLength > a.cfg.MaxUpload {
-		x.w.Header().Set("Connection", "close")
+		lastOfConnection(x)
 		return media.Errorf(codeUploadTooLarge, "The upload has %d bytes; at most %d are taken.", x.r.ContentLength, a.cfg.MaxUpload)
 	}
 	body := &arriving{a: a, x: x, r: http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, a.cfg.MaxUpload)}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spillway-media/spillway/h2"
 	"github.com/spillway-media/spillway/internal/media"
 )
 
@@ -14,7 +15,8 @@ type recorder struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	patience
-	now func() time.Time
+	watched bool // the connection has a patience of its own, and no deadline is set
+	now     func() time.Time
 
 	status  int // 0 until the header went out
 	bytes   int64
@@ -45,10 +47,20 @@ const writeStep = 64 << 10
 
 func newRecorder(w http.ResponseWriter, p patience, now func() time.Time) *recorder {
 	rec := &recorder{ResponseWriter: w, control: http.NewResponseController(w), patience: p, now: now}
-	// A connection may still have the deadline of its last answer. Writers
-	// that have no deadlines say so, and need none.
-	_ = rec.control.SetWriteDeadline(time.Time{})
+	// Our own server of HTTP/2 knows for whom an answer waits, its client or
+	// the other streams of the connection, which are no fault of the client's.
+	// It was told the same patience.
+	_, rec.watched = w.(h2.PhaseWriter)
+	// A connection may still have the deadline of its last answer.
+	rec.setDeadline(time.Time{})
 	return rec
+}
+
+// setDeadline is for writers that have deadlines; others say so, and need none.
+func (rec *recorder) setDeadline(t time.Time) {
+	if !rec.watched {
+		_ = rec.control.SetWriteDeadline(t)
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -90,7 +102,7 @@ func (rec *recorder) arm() (now time.Time) {
 	if rec.began.IsZero() {
 		rec.began = now
 	}
-	_ = rec.control.SetWriteDeadline(now.Add(rec.left(rec.bytes, rec.blocked)))
+	rec.setDeadline(now.Add(rec.left(rec.bytes, rec.blocked)))
 	return now
 }
 
@@ -100,7 +112,7 @@ func (rec *recorder) arm() (now time.Time) {
 func (rec *recorder) flush() {
 	began := rec.now()
 	_ = rec.control.Flush()
-	_ = rec.control.SetWriteDeadline(time.Time{})
+	rec.setDeadline(time.Time{})
 	rec.blocked += rec.now().Sub(began)
 }
 

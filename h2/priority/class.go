@@ -3,6 +3,7 @@ package priority
 // class holds the ready streams of one effective urgency and one phase.
 type class struct {
 	fair  bool
+	table *table
 	turn  heap // non-incremental streams, in the order of their IDs
 	short heap // incremental streams, if not fair: the shortest first
 	share fair // incremental streams, if fair
@@ -23,11 +24,11 @@ func (c *class) interleaved() int { return len(c.short) + c.share.len() }
 func (c *class) pick() *Stream {
 	switch {
 	case c.interleaved() == 0 || len(c.turn) > 0 && c.lead <= 0:
-		return c.turn[0].st
+		return c.table.streams[c.turn[0].handle]
 	case c.fair:
-		return c.share.pick()
+		return c.share.pick(c.table)
 	default:
-		return c.short[0].st
+		return c.table.streams[c.short[0].handle]
 	}
 }
 
@@ -36,12 +37,12 @@ func (c *class) add(st *Stream) {
 	switch {
 	case !st.params.Incremental:
 		st.place = inTurn
-		c.turn.push(st)
+		c.turn.push(c.table, st)
 	case c.fair:
-		c.share.join(st)
+		c.share.join(c.table, st)
 	default:
 		st.place = inShort
-		c.short.push(st)
+		c.short.push(c.table, st)
 	}
 }
 
@@ -49,11 +50,11 @@ func (c *class) remove(st *Stream) {
 	c.waiting(st).remove(st)
 	switch st.place {
 	case inTurn:
-		c.turn.remove(int(st.slot))
+		c.turn.remove(c.table, st)
 	case inShort:
-		c.short.remove(int(st.slot))
+		c.short.remove(c.table, st)
 	default:
-		c.share.leave(st)
+		c.share.leave(c.table, st)
 	}
 	st.place = nowhere
 	if len(c.turn) == 0 || c.interleaved() == 0 {
@@ -72,10 +73,10 @@ func (c *class) sent(st *Stream, n int64) {
 	}
 	c.charge(-n)
 	if st.place == inShort {
-		c.short.rekey(int(st.slot))
+		c.short.rekey(c.table, st)
 		return
 	}
-	c.share.sent(st, n)
+	c.share.sent(c.table, st, n)
 }
 
 func (c *class) charge(n int64) {

@@ -1,7 +1,7 @@
 package priority
 
 // unit is a byte of a stream of weight 1 in virtual time.
-const unit = 1 << 20
+const unit = 1 << 16
 
 // fair shares bytes in proportion to weights, exactly: whatever the weights,
 // no stream is ever more than one frame behind or ahead of its share.
@@ -30,30 +30,30 @@ func (f *fair) len() int { return len(f.due) + len(f.early) }
 // pick is the stream whose turn it is. There is one: they cannot all start
 // later than the mean of their starts. Streams that have become due move over,
 // each once for each time that it was served: O(log n), amortised.
-func (f *fair) pick() *Stream {
+func (f *fair) pick(t *table) *Stream {
 	for len(f.early) > 0 && int64(f.early[0].key-f.now) <= 0 {
-		st := f.early[0].st
-		f.early.remove(0)
-		f.enter(st)
+		st := t.streams[f.early[0].handle]
+		f.early.remove(t, st)
+		f.enter(t, st)
 	}
-	return f.due[0].st
+	return t.streams[f.due[0].handle]
 }
 
 // join takes in a stream whose start is its last one of this class, or now. It
 // keeps what it has had beyond its share; what it has missed while it was not
 // here was not its own.
-func (f *fair) join(st *Stream) {
+func (f *fair) join(t *table, st *Stream) {
 	if !st.started || int64(st.start-f.now) < 0 {
 		st.started, st.start, st.part = true, f.now, 0
 	}
 	f.weight += int64(st.params.Weight)
 	f.owed += f.lag(st)
 	f.advance()
-	f.enter(st)
+	f.enter(t, st)
 }
 
-func (f *fair) leave(st *Stream) {
-	f.exit(st)
+func (f *fair) leave(t *table, st *Stream) {
+	f.exit(t, st)
 	f.weight -= int64(st.params.Weight)
 	f.owed -= f.lag(st)
 	f.advance()
@@ -68,16 +68,16 @@ func (f *fair) reweigh(st *Stream, weight uint16) {
 	}
 }
 
-func (f *fair) sent(st *Stream, n int64) {
+func (f *fair) sent(t *table, st *Stream, n int64) {
 	f.owed -= n * unit
 	f.advance()
 	f.charge(st, n)
 	if st.place == inDue && int64(st.start-f.now) <= 0 {
-		f.due.rekey(int(st.slot))
+		f.due.rekey(t, st)
 		return
 	}
-	f.exit(st)
-	f.enter(st)
+	f.exit(t, st)
+	f.enter(t, st)
 }
 
 // charge moves a stream's start on by what it has had.
@@ -103,20 +103,20 @@ func (f *fair) advance() {
 	f.owed += ticks * f.weight
 }
 
-func (f *fair) enter(st *Stream) {
+func (f *fair) enter(t *table, st *Stream) {
 	if int64(st.start-f.now) > 0 {
 		st.place = inEarly
-		f.early.push(st)
+		f.early.push(t, st)
 		return
 	}
 	st.place = inDue
-	f.due.push(st)
+	f.due.push(t, st)
 }
 
-func (f *fair) exit(st *Stream) {
+func (f *fair) exit(t *table, st *Stream) {
 	if st.place == inDue {
-		f.due.remove(int(st.slot))
+		f.due.remove(t, st)
 	} else {
-		f.early.remove(int(st.slot))
+		f.early.remove(t, st)
 	}
 }

@@ -36,7 +36,7 @@ type modelStream struct {
 	part      int64
 }
 
-const unit = 1 << 20
+const unit = 1 << 16
 
 func newModel(o priority.Options) *model {
 	if o.Floor == 0 {

@@ -38,6 +38,7 @@ type Options struct {
 // served by weights do not take part, and do not need to.
 type Scheduler struct {
 	options Options
+	table   table
 	classes [classCount]*class // made when they are first needed
 	filled  uint64             // bit i: classes[i] has ready streams
 	open    int
@@ -75,6 +76,7 @@ func (s *Scheduler) Open(st *Stream, p Params) {
 	*st = Stream{ID: st.ID, Owner: st.Owner, open: true, params: p.valid()}
 	st.mark(Body, -1)
 	st.class = s.classOf(st)
+	s.table.enter(st)
 	s.open++
 }
 
@@ -85,6 +87,7 @@ func (s *Scheduler) Close(st *Stream) {
 	}
 	s.SetReady(st, false)
 	st.open = false
+	s.table.leave(st)
 	s.open--
 }
 
@@ -212,7 +215,7 @@ func (s *Scheduler) change(st *Stream, do func()) {
 func (s *Scheduler) add(st *Stream) {
 	c := s.classes[st.class]
 	if c == nil {
-		c = &class{fair: s.options.Fair || st.phase == Body}
+		c = &class{table: &s.table, fair: s.options.Fair || st.phase == Body}
 		s.classes[st.class] = c
 	}
 	s.clock++

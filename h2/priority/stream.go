@@ -15,8 +15,8 @@ type Stream struct {
 	phase  Phase
 	class  int8 // index into Scheduler.classes, and its order
 
-	place place
-	slot  int32 // index in the heap it is in
+	place  place
+	handle uint32
 
 	remaining int64 // of its phase, while fixed
 	sent      int64 // of its phase

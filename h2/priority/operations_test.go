@@ -26,7 +26,7 @@ func (p *pair) do(op, a, b, c uint8) {
 	if len(p.ids) == 0 {
 		op = 0
 	}
-	switch op % 12 {
+	switch op % 13 {
 	case 0:
 		p.open(params(a, b, c))
 	case 1:
@@ -39,6 +39,10 @@ func (p *pair) do(op, a, b, c uint8) {
 		p.mark(p.id(a), priority.Phase(b%5), int64(c)<<(b%12)-1)
 	case 5, 6, 7:
 		p.ready(p.id(a), b%4 != 0)
+	case 8: // whoever it is, ready or not
+		id := p.id(a)
+		p.real.Sent(p.streams[id], int(b)*80)
+		p.model.sent(id, int64(b)*80)
 	default:
 		p.send(int(a)<<8|int(b), c)
 	}

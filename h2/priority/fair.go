@@ -3,17 +3,27 @@ package priority
 // unit is a byte of a stream of weight 1 in virtual time.
 const unit = 1 << 16
 
-// fair shares bytes in proportion to weights, exactly: whatever the weights,
-// no stream is ever more than one frame behind or ahead of its share.
+// fair shares bytes in proportion to weights, exactly: whatever the weights and
+// the sizes of frames, of streams that are always ready none is ever more than
+// one whole frame behind or ahead of its share.
 //
 // Each stream has a start: the virtual time at which its next byte is due. A
 // byte moves it on by unit/weight. Virtual time is the mean of the starts, each
 // counted by its weight, but never goes back. Streams that start later than
 // now have had more than their share; they wait in early. Of the others, the
-// one whose next frame, if it is a whole one, is due to end first is served.
+// one whose next frame, if it is a whole one, should end first is served.
 // (The rule is that of worst-case fair weighted fair queueing, WF2Q; the mean
-// as its clock is that of EEVDF, since streams come and go. Finish times alone,
-// which is plain WFQ, let heavy streams run ahead of their share by many frames.)
+// as its clock is that of EEVDF, since streams come and go. Ends alone, which is
+// plain WFQ, let heavy streams run ahead of their share by many frames.)
+//
+// None is ahead by more than a frame, since only those are served that are not
+// ahead. None is behind by more: take a frame that should end at e, and before
+// it the last one that should end later, chosen at t. All frames in between
+// start after t and should end by e, so that they are no more than all shares
+// from t to e; only that one other frame makes this one late.
+//
+// Keys are plain numbers. They last for 2^48 bytes of a stream that has weight 1
+// and the class for itself, and for longer in any other.
 type fair struct {
 	due    heap // may be served, by when their next frame should be over
 	early  heap // may not, by their start

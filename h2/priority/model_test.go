@@ -232,7 +232,8 @@ func (m *model) floor() *modelStream {
 	}
 	var waiting []*modelStream
 	for _, st := range m.streams {
-		if st.ready && !(st.params.Incremental && m.fair(st) && m.key(st) == m.topKey()) {
+		promised := st.params.Incremental && m.fair(st) && m.key(st) == m.topKey()
+		if st.ready && !promised {
 			waiting = append(waiting, st)
 		}
 	}

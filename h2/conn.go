@@ -105,6 +105,7 @@ type conn struct {
 	hungry     []*stream // wait for room because of ConnBuffer
 	flushing   []*stream
 	out        []byte // the write under way; the writer's while it writes
+	ahead      ahead  // of the link; the writer's own
 	enc        *hpack.Encoder
 	encoded    bytes.Buffer
 	passes     uint64    // write passes begun
@@ -188,7 +189,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn, h http.Handler, secure
 
 // serve runs the connection to its end, with all its handlers.
 func (c *conn) serve() {
-	setNotSentLowat(c.raw)
+	setNotSentLowat(c.raw, minUnsent)
 	c.tell()
 	c.begin()
 	go c.writeLoop()

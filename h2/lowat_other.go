@@ -5,4 +5,4 @@ package h2
 import "net"
 
 // setNotSentLowat does nothing where the option is another one or none.
-func setNotSentLowat(net.Conn) {}
+func setNotSentLowat(net.Conn, int) {}

@@ -42,6 +42,9 @@ func (c *conn) pass() bool {
 	c.mu.Unlock()
 
 	_, err := c.nc.Write(c.out)
+	if unsent, changed := c.ahead.wrote(len(c.out), time.Now()); changed {
+		setNotSentLowat(c.raw, unsent)
+	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -227,7 +227,7 @@ var failures = map[string]encounter{
 	"a panic behind a write":     {logs: true, handler: func(n *notes, w http.ResponseWriter, r *http.Request) { writes("x")(n, w, r); panic("oh") }},
 	"a panic behind a flush":     {logs: true, handler: flushed(func(*notes, http.ResponseWriter, *http.Request) { panic("oh") })},
 	"a panic behind early hints": {logs: true, handler: status(103, func(*notes, http.ResponseWriter, *http.Request) { panic("oh") })},
-	"a panic with nil":           {logs: true, handler: func(*notes, http.ResponseWriter, *http.Request) { panic(nil) }}, //nolint:govet // handlers do it
+	"a panic with nil":           {logs: true, handler: func(*notes, http.ResponseWriter, *http.Request) { panic(nil) }},
 	"an abort before anything":   {handler: func(*notes, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 	"an abort behind a flush": {handler: flushed(func(n *notes, w http.ResponseWriter, r *http.Request) {
 		writes("x")(n, w, r)

@@ -138,7 +138,7 @@ var bodies = map[string]encounter{
 			n.add("%v", err)
 			return
 		}
-		defer opened.Close() //nolint:errcheck // it was only read
+		defer opened.Close()
 		name := opened.(*os.File).Name()
 		w.Header().Set("X-File", fmt.Sprint(strings.HasPrefix(name, os.TempDir())))
 	}},

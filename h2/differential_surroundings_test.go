@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -175,7 +175,7 @@ var surroundings = map[string]encounter{
 	"a proxy of a request with trailers": {handler: proxy(0), client: postTrailers(pairs("trailer", "X-Sum"), "hello", true, "x-sum", "9")},
 	"a proxy without anybody behind it": {handler: func(_ *notes, w http.ResponseWriter, r *http.Request) {
 		p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
-		p.ErrorLog = log.New(io.Discard, "", 0) //nolint:depguard // httputil logs with it
+		p.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		p.ServeHTTP(w, r)
 	}},
 	"a stream that begins before the rest": {

@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -67,12 +67,19 @@ func (n *notes) add(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// Write takes the first lines of what a server logs.
-func (n *notes) Write(p []byte) (int, error) {
-	line, _, _ := strings.Cut(string(p), "\n")
-	n.add("%s", line)
-	return len(p), nil
+// lines notes the first line of each message that a server logs.
+type lines struct{ *notes }
+
+func (l lines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l lines) Handle(_ context.Context, r slog.Record) error {
+	line, _, _ := strings.Cut(r.Message, "\n")
+	l.add("%s", line)
+	return nil
 }
+
+func (l lines) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l lines) WithGroup(string) slog.Handler      { return l }
 
 func (n *notes) all() []string {
 	n.mu.Lock()
@@ -190,7 +197,7 @@ func meet(t *testing.T, e encounter, secure bool, configure func(*http.Server)) 
 			defer running.Done()
 			handle(seen, w, r)
 		}),
-		ErrorLog: log.New(logged, "", 0), //nolint:depguard // http.Server logs with it
+		ErrorLog: slog.NewLogLogger(lines{logged}, slog.LevelError),
 	}
 	if e.server != nil {
 		e.server(hs)
@@ -239,7 +246,7 @@ func connect(t testing.TB, hs *http.Server, secure bool, configure func(*http.Se
 	if configure != nil {
 		configure(hs)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a loopback socket does not wait
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +264,7 @@ func connect(t testing.TB, hs *http.Server, secure bool, configure func(*http.Se
 	})
 	var conn net.Conn
 	if secure {
-		dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}} //nolint:gosec // the test's own certificate
+		dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
 		conn, err = dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
 	} else {
 		conn, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
@@ -280,7 +287,6 @@ func certificate(t testing.TB) tls.Certificate {
 	return borrowed
 }
 
-//nolint:gochecknoglobals // made once for all tests
 var (
 	certificates sync.Once
 	borrowed     tls.Certificate

@@ -31,6 +31,8 @@ func goName(wire string) string {
 // servers use, so that a usual request or response allocates no name. Any other
 // name is translated each time, and remembered nowhere: a client that invents
 // names fills no table.
+//
+//nolint:gochecknoglobals // lookup tables, made once and only read
 var (
 	wireNames = tableOfNames(func(canonical string) (key, value string) { return canonical, strings.ToLower(canonical) })
 	goNames   = tableOfNames(func(canonical string) (key, value string) { return strings.ToLower(canonical), canonical })

@@ -35,7 +35,8 @@ type Options struct {
 //
 // So that nothing starves, there is the floor: of n ready streams, each is
 // served at least once while n*Floor*Frame bytes go. Streams that are being
-// served by weights do not take part, and do not need to.
+// served by weights do not take part: each has one frame in as many as the sum of
+// their weights, divided by its own.
 type Scheduler struct {
 	options Options
 	table   table

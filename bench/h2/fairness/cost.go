@@ -13,9 +13,11 @@ type Cost struct {
 	Allocs  float64
 }
 
+// Runs are short, so that on a machine which has other things to do most of them
+// are not interrupted.
 const (
-	runs      = 7
-	decisions = 20_000
+	runs      = 31
+	decisions = 5000
 )
 
 // costs measures all contenders in turn, run by run, so that whatever else the
@@ -29,7 +31,9 @@ func costs(entries []entry, streams int) []Cost {
 		for stream, w := range shuffled(streams) {
 			contenders[i].add(stream, w)
 		}
-		spend(contenders[i]) // into the state that lasts
+		for range 5 { // into the state that lasts
+			spend(contenders[i])
+		}
 	}
 	for range runs {
 		for i, c := range contenders {

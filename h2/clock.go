@@ -75,7 +75,7 @@ func (c *conn) checkConn(now time.Time) {
 	case c.due(after(c.connStall, patience), now):
 		c.count.Stalls++
 		c.fail(http2.ErrCodeEnhanceYourCalm, errStalled)
-	case c.due(c.readDue, now):
+	case c.due(c.readDue, now), c.due(c.frameDue, now):
 		c.fail(http2.ErrCodeEnhanceYourCalm, errSlow)
 	case c.due(after(c.idleSince, c.idleTimeout()), now):
 		c.fail(http2.ErrCodeNo, errIdle)
@@ -116,13 +116,14 @@ func (c *conn) checkStream(st *stream, now time.Time) {
 }
 
 // checkBodyRate ends requests whose body comes too slowly. Time during which the
-// handler lets the client send nothing does not count.
+// client waits for the handler, because bytes wait to be read or a window is
+// empty, does not count.
 func (c *conn) checkBodyRate(st *stream, now time.Time) {
 	rate := c.s.cfg.MinBodyRate
 	if rate <= 0 || st.recvDone || st.bodySince.IsZero() {
 		return
 	}
-	if st.recvWindow <= 0 || c.recvWindow <= 0 {
+	if st.body.len() > 0 || st.bodyClosed || st.recvWindow <= 0 || c.recvWindow <= 0 {
 		st.bodySince, st.bodyBase = now, st.bodyGot
 	}
 	grace := st.bodySince.Add(c.s.cfg.BodyGrace)

@@ -115,6 +115,9 @@ type conn struct {
 	// What comes in.
 	recvWindow int64 // what the client may still send
 	recvOwed   int64 // consumed, not given back yet
+	// headerBytes are those of requests and trailers whose handlers have not
+	// returned, as RFC 9113, 6.5.2 counts them.
+	headerBytes int
 
 	// Whose wishes count.
 	chain        priority.Chain
@@ -126,6 +129,7 @@ type conn struct {
 	armed     time.Time     // when the timer fires; zero is not set
 	idleSince time.Time     // zero while there are streams
 	readDue   time.Time     // preface, SETTINGS, or a header block under way
+	frameDue  time.Time     // a frame of which a part has come
 	heard     time.Time     // when the last frame came
 	pinged    time.Time     // when our PING left; zero is none outstanding
 	drainDue  time.Time     // when the second GOAWAY goes, answer or not
@@ -220,11 +224,7 @@ func (c *conn) begin() {
 		c.recvWindow += more
 		c.queueWindowUpdate(0, more)
 	}
-	patience := c.s.hs.ReadHeaderTimeout
-	if patience <= 0 {
-		patience = prefaceTime
-	}
-	c.readDue = c.since.Add(patience)
+	c.readDue = c.since.Add(c.headerTime())
 	c.armBy(c.readDue)
 	if !secureEnough(c.tls) {
 		c.fail(http2.ErrCodeInadequateSecurity, errors.New("h2: the connection's TLS is too weak for HTTP/2"))

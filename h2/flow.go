@@ -52,11 +52,11 @@ func (c *conn) data(f *http2.DataFrame) error {
 func (c *conn) strayData(id uint32) error {
 	switch {
 	case id > c.newest && c.stage >= leaving:
-		return nil // a request that is not served
+		return c.ignore() // a request that is not served
 	case id > c.newest:
 		return http2.ConnectionError(http2.ErrCodeProtocol)
 	case c.streams[id] == nil && c.refused.has(id):
-		return nil
+		return c.ignore()
 	}
 	return http2.StreamError{StreamID: id, Code: http2.ErrCodeStreamClosed}
 }
@@ -178,6 +178,10 @@ func (c *conn) awaitRoom(st *stream) {
 	st.writers++
 	st.cond.Wait()
 	st.writers--
+	if st.err != nil && st.hungry {
+		st.hungry = false
+		c.hungry = without(c.hungry, st)
+	}
 }
 
 // feed wakes handlers that wait for room, once it is worth the while.

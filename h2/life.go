@@ -84,10 +84,25 @@ func (c *conn) runHandlers(st *stream) {
 	}
 }
 
+// holds says that a header list fits beside those that are held.
+func (c *conn) holds(size int) bool { return c.headerBytes+size <= c.s.cfg.ConnHeaderBytes }
+
+// holdHeaders counts a header list while a handler may hold on to it.
+func (c *conn) holdHeaders(st *stream, size int) {
+	st.headerSize += size
+	c.headerBytes += size
+}
+
+func (c *conn) freeHeaders(st *stream) {
+	c.headerBytes -= st.headerSize
+	st.headerSize = 0
+}
+
 func (c *conn) handlerDone(st *stream) *stream {
 	st.cancel(nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.freeHeaders(st)
 	st.bodyClosed = true
 	c.dropBody(st)
 	next := c.pending.head
@@ -120,6 +135,10 @@ func (c *conn) closeStream(st *stream, cause error) {
 	if st.waits {
 		st.waits = false
 		c.pending.remove(st)
+		c.freeHeaders(st) // its handler will never return
+	}
+	if st.inFront {
+		c.front.forget()
 	}
 	st.err = cause
 	if cause == nil {

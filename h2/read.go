@@ -64,10 +64,26 @@ func (r *reader) preface() error {
 
 // frame reads one frame. Errors of the Framer become those of RFC 9113: what
 // it leaves open is of the connection.
+//
+// A client may leave the connection silent between frames, but not within one:
+// half a frame cannot be told from a whole one that is on its way.
 func (r *reader) frame() (http2.Frame, error) {
+	if _, err := r.br.Peek(1); err != nil {
+		return nil, err
+	}
+	if r.br.Buffered() < frameHeader {
+		r.c.frameBegun(r.c.headerTime())
+	}
 	header, err := r.fr.ReadFrameHeader()
 	if err != nil {
 		return nil, frameError(err)
+	}
+	if r.br.Buffered() < int(header.Length) {
+		patience := r.c.s.cfg.StallTimeout
+		if header.Type == http2.FrameHeaders || header.Type == http2.FrameContinuation {
+			patience = r.c.headerTime()
+		}
+		r.c.frameBegun(patience)
 	}
 	f, err := r.fr.ReadFrameForHeader(header)
 	switch {
@@ -176,6 +192,7 @@ func (r *reader) discard() {
 // the connection. Reading also ends once nothing more is to be served. The
 // caller holds mu.
 func (c *conn) settleError(err error) error {
+	c.frameDue = time.Time{}
 	var se http2.StreamError
 	if errors.As(err, &se) {
 		err = c.streamError(se.StreamID, se.Code)
@@ -250,12 +267,33 @@ func (c *conn) firstSettings(isSettings bool) error {
 // blockBegun starts the clock for a header block that takes several frames. The
 // caller holds mu.
 func (c *conn) blockBegun() {
-	patience := c.s.hs.ReadHeaderTimeout
-	if patience <= 0 {
-		patience = prefaceTime
-	}
-	c.readDue = time.Now().Add(patience)
+	c.readDue = time.Now().Add(c.headerTime())
 	c.armBy(c.readDue)
+}
+
+// frameBegun starts the clock for a frame that has come in part.
+func (c *conn) frameBegun(patience time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frameDue = time.Now().Add(patience)
+	c.armBy(c.frameDue)
+}
+
+// headerTime is how long a header block may take.
+func (c *conn) headerTime() time.Duration {
+	if d := c.s.hs.ReadHeaderTimeout; d > 0 {
+		return d
+	}
+	return prefaceTime
+}
+
+// ignore passes over what was under way when a stream ended. It is the client's
+// to pay for, since it can go on for ever.
+func (c *conn) ignore() error {
+	if !c.glitches.spend(glitchUnit, time.Now()) {
+		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	return nil
 }
 
 // headerBlock acts on a complete block: trailers at once, while a request is
@@ -269,17 +307,17 @@ func (c *conn) headerBlock(r *reader) error {
 		return http2.ConnectionError(http2.ErrCodeProtocol)
 	case r.id <= c.newest:
 		if c.refused.has(r.id) {
-			return nil // it was under way when we reset the stream
+			return c.ignore() // it was under way when we reset the stream
 		}
 		return http2.ConnectionError(http2.ErrCodeStreamClosed)
 	case c.stage >= leaving && r.id > c.lastStream:
-		return nil // the client has read, or will, that it was not served
+		return c.ignore() // the client has read, or will, that it was not served
 	}
 	c.newest = r.id
 	if r.hasPrio && r.prio.StreamDep == r.id {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeProtocol}
 	}
-	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams {
+	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams || !r.block.tooLarge() && !c.holds(r.block.size) {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeRefusedStream}
 	}
 	r.opens = true
@@ -312,6 +350,7 @@ func (r *reader) openStream(now time.Time) error {
 		c.refuse(st)
 		return nil
 	}
+	c.holdHeaders(st, r.block.size)
 	c.deadlines(st, now)
 	c.start(st, x)
 	return nil
@@ -335,6 +374,10 @@ func (c *conn) trailerBlock(st *stream, r *reader) error {
 	case !r.end || tooLarge:
 		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}
 	}
+	if !c.holds(r.block.size) {
+		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeEnhanceYourCalm}
+	}
+	c.holdHeaders(st, r.block.size)
 	trailers, err := parseTrailers(fields, st.announced)
 	if err != nil {
 		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}

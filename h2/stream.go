@@ -58,6 +58,7 @@ type stream struct {
 	recvWindow int64  // what the client may still send
 	recvOwed   int64  // read by the handler, not yet given back to the client
 	trailers   http.Header
+	headerSize int       // of the request and its trailers, in conn.headerBytes
 	readBy     time.Time // read deadline; zero is none
 	bodySince  time.Time // when the body began to be due
 
@@ -185,7 +186,11 @@ func (st *stream) flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st.flushers++
-	defer func() { st.flushers-- }()
+	defer func() {
+		if st.flushers--; st.flushers == 0 {
+			c.flushing = without(c.flushing, st)
+		}
+	}()
 	if st.flushers == 1 {
 		c.flushing = append(c.flushing, st)
 	}

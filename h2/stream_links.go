@@ -1,5 +1,7 @@
 package h2
 
+import "slices"
+
 // A list holds streams by their own links: entering, leaving and the first are
 // O(1), and no allocation. A stream is in one list at most.
 type list struct {
@@ -37,6 +39,7 @@ func (l *list) remove(st *stream) {
 type fifo struct {
 	items []*stream
 	first int
+	gone  int // of items, those that were closed while they waited
 }
 
 func (f *fifo) push(st *stream) { f.items = append(f.items, st) }
@@ -49,6 +52,9 @@ func (f *fifo) peek() *stream {
 }
 
 func (f *fifo) pop() {
+	if f.items[f.first].gone {
+		f.gone--
+	}
 	f.items[f.first] = nil
 	f.first++
 	switch {
@@ -59,6 +65,31 @@ func (f *fifo) pop() {
 		clear(f.items[n:])
 		f.items, f.first = f.items[:n], 0
 	}
+}
+
+// forget counts a stream that was closed while it waited. A client that reads
+// nothing must not fill the queue with streams that it resets: once most of
+// what waits is gone, it goes.
+func (f *fifo) forget() {
+	f.gone++
+	if waiting := len(f.items) - f.first; f.gone > 64 && f.gone > waiting/2 {
+		kept := f.items[:0]
+		for _, st := range f.items[f.first:] {
+			if !st.gone {
+				kept = append(kept, st)
+			}
+		}
+		clear(f.items[len(kept):])
+		f.items, f.first, f.gone = kept, 0, 0
+	}
+}
+
+// without removes a stream from a few.
+func without(few []*stream, st *stream) []*stream {
+	if i := slices.Index(few, st); i >= 0 {
+		return slices.Delete(few, i, i+1)
+	}
+	return few
 }
 
 // A ring remembers the newest of the streams that we reset.

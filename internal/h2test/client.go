@@ -233,6 +233,18 @@ func (c *Client) Next() (Event, error) {
 	}
 }
 
+// Left says that the connection has ended, or that a GOAWAY with an error was
+// the last thing that came in.
+func (c *Client) Left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return true
+	}
+	last := len(c.events) - 1
+	return last >= 0 && c.events[last].Type == http2.FrameGoAway && c.events[last].Code != http2.ErrCodeNo
+}
+
 // Events returns all that has come in so far.
 func (c *Client) Events() []Event {
 	c.mu.Lock()

@@ -1,0 +1,275 @@
+package h2_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/spillway-media/spillway/h2"
+	"github.com/spillway-media/spillway/internal/h2test"
+)
+
+// endless writes until it cannot, and tells why.
+func endless(failed *chan error) http.HandlerFunc {
+	piece := make([]byte, 4<<10)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(piece); err != nil {
+				*failed <- err
+				return
+			}
+		}
+	}
+}
+
+// Slow reading: each way in which a client can leave what it asked for.
+func TestStalledStreams(t *testing.T) {
+	const stall = 10 * time.Second
+	for name, tt := range map[string]struct {
+		settings []http2.Setting
+		before   func(c *h2test.Client) error
+		leaves   bool // the connection ends, and not only its streams
+	}{
+		"windows of streams that are never opened": {
+			settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}},
+		},
+		"windows of streams that stay full": {
+			before: func(c *h2test.Client) error { return c.Framer.WriteWindowUpdate(0, 1<<30) },
+		},
+		"a window of the connection that stays full": {
+			settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 30}}, leaves: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed chan error // a channel is part of the bubble it was made in
+			attack(t, h2.Config{StallTimeout: stall, MaxConcurrentStreams: 20}, endless(&failed), func(t *testing.T, x *target) {
+				failed = make(chan error, 20)
+				c := x.client(h2test.Options{Settings: tt.settings, DropBodies: true, Patience: time.Hour})
+				if tt.before != nil {
+					c.Must(tt.before(c))
+				}
+				start := time.Now()
+				for i := range 20 {
+					c.Must(c.Open(uint32(2*i+1), true, h2test.Get("/")...))
+				}
+				if tt.leaves {
+					if e := c.GoAway(); e.Code != http2.ErrCodeEnhanceYourCalm {
+						t.Errorf("ended with %v, want ENHANCE_YOUR_CALM", e.Code)
+					}
+				} else {
+					for i := range 20 {
+						if r := c.Response(uint32(2*i + 1)); r.Reset != http2.ErrCodeCancel {
+							t.Errorf("stream %d ended with %v (reset: %v), want CANCEL", 2*i+1, r.Reset, r.WasReset)
+						}
+					}
+				}
+				if took := time.Since(start); took < stall || took > 2*stall {
+					t.Errorf("the streams ended after %v, want %v", took, stall)
+				}
+				for range 20 {
+					if err := <-failed; err == nil {
+						t.Error("a handler was not told")
+					}
+				}
+				synctest.Wait()
+				if n := x.running.Load(); n != 0 {
+					t.Errorf("%d handlers still run", n)
+				}
+			})
+		})
+	}
+}
+
+// A handler that has returned leaves bytes behind: they are not kept for ever.
+func TestStalledStreamOfAHandlerThatHasReturned(t *testing.T) {
+	attack(t, h2.Config{StallTimeout: 10 * time.Second}, hello, func(t *testing.T, x *target) {
+		c := x.client(h2test.Options{Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, Patience: time.Hour})
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		if r := c.Response(1); !r.WasReset || r.Status != "200" {
+			t.Errorf("status %q, reset %v; want 200 and then a reset", r.Status, r.WasReset)
+		}
+	})
+}
+
+func TestClientThatTakesNothingAtAll(t *testing.T) {
+	const stall = 10 * time.Second
+	var failed chan error
+	attack(t, h2.Config{StallTimeout: stall}, endless(&failed), func(t *testing.T, x *target) {
+		failed = make(chan error, 1)
+		c := x.client(h2test.Options{Deaf: true})
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		start := time.Now()
+		if err := <-failed; err == nil {
+			t.Error("the handler was not told")
+		}
+		if took := time.Since(start); took > 2*stall {
+			t.Errorf("the connection was left after %v, want %v", took, stall)
+		}
+		synctest.Wait()
+		if open := x.h2.Connections(); len(open) != 0 {
+			t.Error("the connection is still open")
+		}
+	})
+}
+
+// A client that is slow but takes something is served.
+func TestSlowClientIsServed(t *testing.T) {
+	const size = 300 << 10
+	attack(t, h2.Config{StallTimeout: 10 * time.Second}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, size))
+	}, func(t *testing.T, x *target) {
+		c := x.client(h2test.Options{DropBodies: true, Patience: time.Hour, Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1000}}})
+		c.Must(c.Framer.WriteWindowUpdate(0, 1<<20))
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		for range size / 1000 {
+			time.Sleep(9 * time.Second)
+			c.Must(c.Framer.WriteWindowUpdate(1, 1000))
+		}
+		if r := c.Response(1); r.WasReset || r.Length != size {
+			t.Errorf("%d bytes, reset %v; want %d", r.Length, r.WasReset, size)
+		}
+	})
+}
+
+// A stream whose window is full holds back neither others nor their frames.
+func TestBlockedStreamsBlockNobody(t *testing.T) {
+	attack(t, h2.Config{StallTimeout: time.Hour}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, 200<<10))
+	}, func(t *testing.T, x *target) {
+		c := x.client(h2test.Options{DropBodies: true, Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
+		c.Must(c.Framer.WriteWindowUpdate(0, 1<<30))
+		for i := range 200 {
+			c.Must(c.Open(uint32(2*i+1), true, h2test.Get("/", "priority", "u=0")...))
+		}
+		c.Must(c.Open(401, true, h2test.Get("/", "priority", "u=7")...))
+		c.Must(c.Framer.WriteWindowUpdate(401, 1<<30))
+		if r := c.Response(401); r.Length != 200<<10 {
+			t.Errorf("the stream with a window got %d bytes, want %d", r.Length, 200<<10)
+		}
+		for _, e := range c.Events() {
+			if e.Type == http2.FrameData && e.Stream != 401 {
+				t.Fatalf("stream %d sent %d bytes into a window of 0", e.Stream, e.Length)
+			}
+		}
+	})
+}
+
+// However urgent the others are, the least urgent stream is served.
+func TestNoReadyStreamStarves(t *testing.T) {
+	const urgent, size = 20, 400 << 10
+	attack(t, h2.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, size))
+	}, func(t *testing.T, x *target) {
+		c := x.client(h2test.Options{DropBodies: true, Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
+		c.Must(c.Framer.WriteWindowUpdate(0, 1<<30))
+		c.Must(c.Open(1, true, h2test.Get("/", "priority", "u=7")...))
+		for i := 1; i <= urgent; i++ {
+			c.Must(c.Open(uint32(2*i+1), true, h2test.Get("/", "priority", "u=0, i")...))
+		}
+		synctest.Wait() // all handlers have filled their buffers
+		c.Must(c.Framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}))
+		for i := 0; i <= urgent; i++ {
+			c.Response(uint32(2*i + 1))
+		}
+		ahead, most := 0, 0
+		for _, e := range c.Events() {
+			switch {
+			case e.Type != http2.FrameData:
+			case e.Stream == 1:
+				ahead = 0
+			default:
+				ahead++
+				most = max(most, ahead)
+			}
+			if e.Stream == 1 && e.Ended() {
+				break
+			}
+		}
+		// One frame in sixteen goes to whoever has waited longest. The others
+		// wait for the floor too, so that each of the 21 has its turn.
+		if limit := 16 * (urgent + 1); most > limit {
+			t.Errorf("%d frames in a row were of urgent streams, want at most %d", most, limit)
+		}
+	})
+}
+
+func TestSlowBody(t *testing.T) {
+	const rate, grace = 1000, 10 * time.Second
+	for name, tt := range map[string]struct {
+		piece int
+		every time.Duration
+		ok    bool
+	}{
+		"a body that brings what is asked for": {5000, 4 * time.Second, true},
+		"a body a byte at a time":              {1, time.Second, false},
+		"a body that stops":                    {16_000, time.Hour, false},
+		"a body a little too slow":             {5000, 6 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed chan error
+			attack(t, h2.Config{MinBodyRate: rate, BodyGrace: grace}, func(w http.ResponseWriter, r *http.Request) {
+				_, err := io.Copy(io.Discard, r.Body)
+				failed <- err
+			}, func(t *testing.T, x *target) {
+				failed = make(chan error, 1)
+				c := x.client(h2test.Options{Patience: 24 * time.Hour})
+				c.Must(c.Open(1, false, h2test.Post("/")...))
+				start := time.Now()
+				for range 20 {
+					if c.Framer.WriteData(1, false, make([]byte, tt.piece)) != nil {
+						break
+					}
+					time.Sleep(min(tt.every, time.Minute))
+				}
+				if tt.ok {
+					c.Must(c.Framer.WriteData(1, true, nil))
+					if err := <-failed; err != nil {
+						t.Errorf("the body ended with %v", err)
+					}
+					if r := c.Response(1); r.Status != "200" {
+						t.Errorf("status %q, reset %v", r.Status, r.Reset)
+					}
+					return
+				}
+				if err := <-failed; err == nil || errors.Is(err, io.EOF) {
+					t.Errorf("reading ended with %v, want an error", err)
+				}
+				if r := c.Response(1); !r.WasReset {
+					t.Errorf("status %q, want a reset", r.Status)
+				}
+				if took := time.Since(start); took < grace {
+					t.Errorf("reset after %v, before the grace of %v", took, grace)
+				}
+			})
+		})
+	}
+}
+
+// A handler that does not read is its own fault, not that of the client.
+func TestBodyThatNobodyReadsIsNotSlow(t *testing.T) {
+	attack(t, h2.Config{MinBodyRate: 1000, BodyGrace: time.Second, StreamWindow: 1000}, func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Minute)
+		n, err := io.Copy(io.Discard, r.Body)
+		if n != 3000 || err != nil {
+			http.Error(w, "cut off", http.StatusTeapot)
+		}
+	}, func(t *testing.T, x *target) {
+		c := x.client(h2test.Options{Patience: time.Hour})
+		c.Must(c.Open(1, false, h2test.Post("/")...))
+		c.Must(c.Framer.WriteData(1, false, make([]byte, 1000)))
+		for sent := 1000; sent < 3000; {
+			e := c.Until("window", func(e h2test.Event) bool { return e.Type == http2.FrameWindowUpdate && e.Stream == 1 })
+			c.Must(c.Framer.WriteData(1, false, make([]byte, e.Increment)))
+			sent += int(e.Increment)
+		}
+		c.Must(c.Framer.WriteData(1, true, nil))
+		if r := c.Response(1); r.Status != "200" {
+			t.Errorf("status %q, reset %v; want 200", r.Status, r.Reset)
+		}
+	})
+}

@@ -1,12 +1,7 @@
 package h2_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net"
 	"net/http"
 	"testing"
@@ -26,10 +21,10 @@ func TestTLSOfAConnection(t *testing.T) {
 	}{
 		"TLS 1.3": {&tls.Config{MinVersion: tls.VersionTLS13}, http2.ErrCodeNo},
 		"TLS 1.2 with a suite that is allowed": {&tls.Config{
-			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
 		}, http2.ErrCodeNo},
 		"TLS 1.2 with a suite of appendix A": {&tls.Config{
-			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA},
+			MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA},
 		}, http2.ErrCodeInadequateSecurity},
 		"TLS 1.1": {&tls.Config{MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}, http2.ErrCodeInadequateSecurity},
 	} {
@@ -39,7 +34,7 @@ func TestTLSOfAConnection(t *testing.T) {
 				TLSConfig: &tls.Config{
 					MinVersion:   tls.VersionTLS11, //nolint:gosec // what is refused is what this test is about
 					Certificates: []tls.Certificate{certificate(t)},
-					CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA},
+					CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA},
 				},
 			}
 			x := newTarget(t, server, h2.Config{}, hello)
@@ -76,22 +71,4 @@ func TestTLSOfAConnection(t *testing.T) {
 			}
 		})
 	}
-}
-
-// certificate signs itself.
-func certificate(t *testing.T) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"h2.test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

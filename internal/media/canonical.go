@@ -46,10 +46,16 @@ func (r Request) Canonical() string {
 	c.flag("lossless", r.Lossless)
 	c.number("effort", r.Effort, EffortUsual)
 	c.flag("progressive", r.Progressive)
+	c.add(r.progressiveJPEG(), "progressive", progressiveJPEG)
 	c.number("page", r.Page, 1)
 	c.number("frames", r.Frames, 0)
 	c.keep(r.Keep)
 	return c.String()
+}
+
+// progressiveJPEG tells whether ProgressiveJPEG may change the bytes.
+func (r Request) progressiveJPEG() bool {
+	return r.ProgressiveJPEG && !r.Progressive && (r.Format == Auto || r.Format == JPEG)
 }
 
 // canonical collects name=value pairs in the order they are added.

@@ -68,6 +68,11 @@ var encodings = map[Format]encoding{
 // there, and a large picture should leave while it is made.
 const streamedJPEG = 2_000_000
 
+// progressivePixels is the size up to which a JPEG is progressive without being
+// asked to: all of its coefficients are held, six bytes a pixel at most, and it
+// only leaves when the last line is there.
+const progressivePixels = 25_000_000
+
 // quickPNG is the size above which a PNG is compressed at level 3 by default.
 // Level 6 takes twice the encoding time for 3 % fewer bytes of a photograph or
 // a chart 1200 pixels wide; a small picture costs little either way.
@@ -94,13 +99,16 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 		Progressive: req.Progressive, Keep: req.Keep,
 		Animated: p.Load.Frames > 1,
 	}
+	width, height := layout.Final()
+	if format == JPEG && req.ProgressiveJPEG && width*height <= progressivePixels {
+		result.Progressive = true
+	}
 	if !result.Lossless {
 		result.SSIM = req.SSIM
 	}
 	if result.Quality == 0 {
 		result.Quality = encodings[format].quality
 	}
-	width, height := layout.Final()
 	result.Effort = encodings[format].affordable(result.Effort, width*height*result.tries(), result.Lossless)
 	if req.Effort < 0 {
 		result.Effort = quicker(result, width*height)

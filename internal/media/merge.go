@@ -43,7 +43,8 @@ func (p *Plan) Steps() string {
 	plain := NewRequest()
 	// What each output has of its own; the rest is done once for all.
 	r.Sizes, r.Fit, r.Enlarge, r.Gravity, r.DPR = plain.Sizes, plain.Fit, plain.Enlarge, plain.Gravity, plain.DPR
-	r.Format, r.Quality, r.Lossless, r.Effort, r.Progressive = plain.Format, plain.Quality, plain.Lossless, plain.Effort, plain.Progressive
+	r.Format, r.Quality, r.Lossless, r.Effort = plain.Format, plain.Quality, plain.Lossless, plain.Effort
+	r.Progressive, r.ProgressiveJPEG = plain.Progressive, plain.ProgressiveJPEG
 	return "steps&" + r.Canonical()
 }
 

@@ -32,6 +32,20 @@ func Negotiate(a Accept, info Info, req Request, can Abilities) Format {
 	return best
 }
 
+// MayBeJPEG tells whether auto may choose JPEG for some picture whose sides
+// every format can have.
+func MayBeJPEG(a Accept, req Request, can Abilities) bool {
+	req.Sizes = []Size{{}}
+	req.Crop, req.Trim, req.Format = nil, 0, Auto
+	for _, info := range []Info{{Alpha: false}, {Alpha: true}, {Animated: true, Frames: 2}} {
+		info.Width, info.Height, info.Format = 1, 1, JPEG
+		if Negotiate(a, info, req, can) == JPEG {
+			return true
+		}
+	}
+	return false
+}
+
 // oldFormat is what a client gets that names nothing new.
 func oldFormat(a Accept, info Info, req Request, can Abilities) Format {
 	var wanted []Format

@@ -231,7 +231,19 @@ func (r *reader) ssim(value string) error {
 func (r *reader) lossless(value string) error { return r.toggle(value, &r.request.Lossless) }
 func (r *reader) effort(value string) error   { return r.whole(value, 0, 9, &r.request.Effort) }
 
-func (r *reader) progressive(value string) error { return r.toggle(value, &r.request.Progressive) }
+// progressiveJPEG is the value of progressive that is about JPEG only.
+const progressiveJPEG = "jpeg"
+
+func (r *reader) progressive(value string) error {
+	if value == progressiveJPEG {
+		r.request.ProgressiveJPEG = true
+		return nil
+	}
+	if r.toggle(value, &r.request.Progressive) != nil {
+		return r.invalid(value, "not true, false, 1, 0 or jpeg")
+	}
+	return nil
+}
 
 func (r *reader) page(value string) error { return r.whole(value, 1, r.limits.Page, &r.request.Page) }
 

@@ -51,6 +51,10 @@ type Request struct {
 	Effort int
 	// Progressive asks for interlaced output.
 	Progressive bool
+	// ProgressiveJPEG asks for it where JPEG comes out and its coefficients can
+	// well be held. Other formats stay as they are, and so do their keys once
+	// it is settled.
+	ProgressiveJPEG bool
 	// Page is the 1-based document page or animation frame to start from.
 	Page int
 	// Frames bounds how many animation frames are kept; 0 keeps all.

@@ -36,6 +36,9 @@ func (p *Plan) KeepsOriginal() bool {
 	plain := NewRequest()
 	rest.Sizes, rest.DPR, rest.Fit, rest.Gravity = plain.Sizes, plain.DPR, plain.Fit, plain.Gravity
 	rest.Enlarge, rest.Format = plain.Enlarge, plain.Format
+	if output.Encode.Progressive == p.Info.Progressive {
+		rest.ProgressiveJPEG = plain.ProgressiveJPEG // nothing is to be changed for it
+	}
 	if rest.Effort == EffortEased {
 		rest.Effort = EffortUsual
 	}

@@ -17,6 +17,7 @@ import (
 // more, so that the first to ask may leave without taking the rest along.
 type flight struct {
 	key     string
+	shared  string // see key
 	name    string // among flights
 	job     Job
 	src     *originals.Original
@@ -173,7 +174,7 @@ func (f *flight) release() {
 // newFlight is a wish that is nobody's work yet. It keeps the originals open.
 func (s *Service) newFlight(ctx context.Context, k key, job Job, src, overlay *originals.Original) *flight {
 	f := &flight{
-		key: k.tag, etag: k.tag, job: job, src: src.Retain(), group: cache.Group(job.Ref), versions: k.versions,
+		key: k.tag, shared: k.shared, etag: k.tag, job: job, src: src.Retain(), group: cache.Group(job.Ref), versions: k.versions,
 		ready: make(chan struct{}), began: time.Now(), arrive: func() {},
 	}
 	if overlay != nil {
@@ -182,6 +183,14 @@ func (s *Service) newFlight(ctx context.Context, k key, job Job, src, overlay *o
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	f.outdated.Store(s.purges.Load() != job.asOf)
 	return f
+}
+
+// keptAs is the key of the finished result in caches.
+func (f *flight) keptAs() string {
+	if f.shared != "" && f.plan.Outputs[0].Encode.Format != media.JPEG {
+		return f.shared
+	}
+	return f.key
 }
 
 // carry brings new flights of one source to their turns. It returns when the

@@ -19,6 +19,9 @@ type key struct {
 	tag string
 	// versions are the states of the sources alone.
 	versions string
+	// shared is the tag of the same without a wish that only JPEG heeds, empty
+	// where there is none: what comes out in another format is kept under it.
+	shared string
 }
 
 // keyOf makes the key of a job. Where a source has no validator its bytes are
@@ -39,7 +42,34 @@ func (s *Service) keyOf(ctx context.Context, job Job, src, overlay *originals.Or
 	put(h, fields...)
 	k := key{versions: sum(h.Sum(nil))}
 	k.tag = s.tag(job, k.versions)
+	if job.Request.Format == media.Auto && job.Request.ProgressiveJPEG {
+		job.Request.ProgressiveJPEG = false
+		k.shared = s.tag(job, k.versions)
+	}
 	return k, nil
+}
+
+// settle drops a wish that only JPEG heeds where none can come out, so that
+// the result has the key that it has without.
+//
+// Which format comes out is not known before the source has been looked at.
+// Where JPEG is possible the answers are known by a tag of their own; what
+// comes out in another format is still made once for both (key.shared).
+func (s *Service) settle(job Job) Job {
+	r := &job.Request
+	if r.ProgressiveJPEG && r.Format == media.Auto && (r.Progressive || !media.MayBeJPEG(job.Accept, *r, s.engine.Abilities())) {
+		r.ProgressiveJPEG = false
+	}
+	return job
+}
+
+// retagged is the tag of what was kept under another one, with its variant.
+func retagged(kept, tag string) string {
+	_, variant, varied := strings.Cut(kept, ".")
+	if varied {
+		return tag + "." + variant
+	}
+	return tag
 }
 
 // dressed is a tag as an answer has it: how pictures travel is no part of what

@@ -90,6 +90,7 @@ func (s *Service) Do(ctx context.Context, job Job) (res *Result, err error) {
 }
 
 func (s *Service) do(ctx context.Context, job Job) (*Result, error) {
+	job = s.settle(job)
 	job.asOf = s.purges.Load()
 	src, overlay, err := s.openBoth(ctx, job)
 	if err != nil {
@@ -165,12 +166,32 @@ func (s *Service) known(ctx context.Context, job Job, src, overlay *originals.Or
 			return res, k, nil
 		}
 	}
-	if s.shelf.on() {
-		if e := s.shelf.get(k.tag, cache.Group(job.Ref)); e != nil {
-			res.keep(e)
-		}
+	if e := s.kept(k, cache.Group(job.Ref)); e != nil {
+		res.keep(e)
 	}
 	return res, k, nil
+}
+
+// kept is the result that a cache has, or nil.
+func (s *Service) kept(k key, group string) *stored {
+	if !s.shelf.on() {
+		return nil
+	}
+	if e := s.shelf.get(k.tag, group); e != nil || k.shared == "" {
+		return e
+	}
+	e := s.shelf.get(k.shared, group)
+	if e == nil {
+		return nil
+	}
+	if e.Format == media.JPEG { // one that was made for others
+		e.release()
+		return nil
+	}
+	// The memory's entries are everybody's.
+	own := *e
+	own.ETag = retagged(e.ETag, k.tag)
+	return &own
 }
 
 // eased is the job with less effort, when the line is long and nobody makes or
@@ -232,6 +253,7 @@ func (s *Service) doAll(ctx context.Context, jobs []Job) (results []*Result, err
 	}
 	defer closeBoth(src, overlay)
 	for _, job := range jobs {
+		job = s.settle(job)
 		job.Ref, job.Request.Watermark, job.asOf = jobs[0].Ref, jobs[0].Request.Watermark, asOf
 		res, f, isNew, fault := s.board(ctx, job, src, overlay)
 		if fault != nil {
@@ -379,13 +401,13 @@ func (s *Service) remember(f *flight) {
 		return
 	}
 	st := stub{
-		ETag: f.etag, Format: f.plan.Outputs[0].Encode.Format, Info: f.plan.Info,
+		ETag: retagged(f.etag, f.keptAs()), Format: f.plan.Outputs[0].Encode.Format, Info: f.plan.Info,
 		Source: f.sourceBytes, Thumb: f.job.Thumb, Merged: f.merged,
 	}
 	for _, o := range f.outputs {
 		st.Made = append(st.Made, o.made)
 	}
-	if err := s.shelf.put(f, st); err != nil {
+	if err := s.shelf.put(f, f.keptAs(), st); err != nil {
 		s.log.Warn("result not kept", slog.Any("error", err))
 	}
 }

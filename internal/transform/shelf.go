@@ -122,9 +122,9 @@ func bytesIn(pictures [][]byte) (n int64) {
 	return n
 }
 
-// put keeps a finished flight's result. Writing to the disk happens later: a
+// put keeps a finished flight's result under key. Writing to the disk happens later: a
 // client's last bytes do not wait for it, nor does the worker.
-func (s *shelf) put(f *flight, st stub) error {
+func (s *shelf) put(f *flight, key string, st stub) error {
 	pictures := make([][]byte, 0, len(f.outputs))
 	for _, o := range f.outputs {
 		data, err := o.spool.Bytes()
@@ -135,15 +135,15 @@ func (s *shelf) put(f *flight, st stub) error {
 	}
 	e := &stored{stub: st, pictures: pictures}
 	if s.memory != nil && bytesIn(pictures) <= s.memory.Stats().Limit/8 {
-		s.memory.Put(f.key, f.group, e.copied(), bytesIn(pictures)+overhead)
+		s.memory.Put(key, f.group, e.copied(), bytesIn(pictures)+overhead)
 		if f.outdated.Load() {
-			s.memory.Delete(f.key)
+			s.memory.Delete(key)
 		}
 	}
 	if s.disk == nil {
 		return nil
 	}
-	w := write{key: f.key, group: f.group, outdated: &f.outdated, stub: st}
+	w := write{key: key, group: f.group, outdated: &f.outdated, stub: st}
 	for _, o := range f.outputs {
 		if o.spool.Retain() {
 			w.spools = append(w.spools, o.spool)

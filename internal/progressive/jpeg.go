@@ -283,7 +283,7 @@ const allBands = 1<<64 - 2
 
 // lateGood is the share of a picture, in percent, after which it is good
 // whatever is missing: some encoders leave the colours to the very end.
-const lateGood = 60
+const lateGood = 65
 
 // good is when colours are there and brightness is exact but for a last bit.
 func (j *jpeg) good() bool {

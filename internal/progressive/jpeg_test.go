@@ -192,7 +192,7 @@ func progress(at int, total int64, header int, frame []byte, dc, ac [4]bool, lum
 	}
 	// A marker ends with its second byte, of which the cutter has not heard
 	// when it weighs the share.
-	late := total >= 0 && int64(at-1-header)*100 >= 60*(total-int64(header))
+	late := total >= 0 && int64(at-1-header)*100 >= 65*(total-int64(header))
 	if exact || late {
 		*good = at
 	}

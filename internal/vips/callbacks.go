@@ -7,6 +7,8 @@ import (
 	"runtime/cgo"
 	"unsafe"
 
+	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/progressive"
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
@@ -25,9 +27,40 @@ func spillwayBegin(handle C.uintptr_t, index, width, height, frames, quality C.i
 
 // announce gets the writer of an output.
 func (r *run) announce(index int, made transform.Made) error {
-	var err error
-	r.writer, err = r.begin(index, made)
-	return err
+	if err := r.endOutput(); err != nil {
+		return err
+	}
+	writer, err := r.begin(index, made)
+	if err != nil {
+		return err
+	}
+	r.writer = writer
+	if r.movesMetadata(index) {
+		r.reorder = progressive.NewFrameFirst(writer)
+		r.writer = r.reorder
+	}
+	return nil
+}
+
+// movesMetadata tells whether an output's frame header goes ahead of what is
+// kept: a colour profile would hold the layout of a page up. A helper has no
+// plan; JPEG is never encoded there.
+func (r *run) movesMetadata(index int) bool {
+	if r.plan == nil {
+		return false
+	}
+	e := r.plan.Outputs[index].Encode
+	return e.Format == media.JPEG && e.Progressive && e.Keep != media.Keep{}
+}
+
+// endOutput is called when an output has all of its bytes.
+func (r *run) endOutput() error {
+	last := r.reorder
+	r.reorder = nil
+	if last == nil {
+		return nil
+	}
+	return last.Close()
 }
 
 // spillwayWrite hands on encoded bytes; data is C's and valid for this call.

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/progressive"
 	"github.com/spillway-media/spillway/internal/sandbox"
 	"github.com/spillway-media/spillway/internal/transform"
 )
@@ -27,7 +28,9 @@ type run struct {
 	begin  transform.Begin
 	job    C.SpwJob
 	writer io.Writer // of the output that is being written
-	err    error     // what a callback failed with
+	// reorder is that writer where metadata are moved, else nil.
+	reorder *progressive.FrameFirst
+	err     error // what a callback failed with
 
 	helpers *helpers
 	mu      sync.Mutex
@@ -62,6 +65,11 @@ func (e *Engine) Run(ctx context.Context, src, overlay []byte, plan *media.Plan,
 		return C.spw_run(&r.job, bytesOf(src), C.size_t(len(src)), bytesOf(overlay), C.size_t(len(overlay)),
 			unsafe.SliceData(delays), unsafe.SliceData(outputs), C.int(len(outputs)))
 	})
+	if stage == C.SPW_OK {
+		if err := r.endOutput(); err != nil {
+			return refused(err)
+		}
+	}
 	return r.outcome(ctx, stage)
 }
 

@@ -56,11 +56,15 @@ stream_target(Sink *sink)
 
 #define STRIP "strip", output->keep == 0
 
+/* Progressive scans come in libjpeg-turbo's order, also where libvips was built
+ * with mozjpeg, whose own search for scans leaves the colours to the very end.
+ */
 static int
 save_jpeg(VipsImage *image, const SpwOutput *output, int quality, VipsTarget *target)
 {
 	return vips_jpegsave_target(image, target, STRIP, "Q", quality, "interlace", output->progressive,
-		"optimize_coding", output->effort > 0, "subsample_mode", VIPS_FOREIGN_SUBSAMPLE_AUTO, NULL);
+		"optimize_coding", output->effort > 0, "subsample_mode", VIPS_FOREIGN_SUBSAMPLE_AUTO, "optimize_scans", FALSE,
+		"trellis_quant", FALSE, "overshoot_deringing", FALSE, "quant_table", 0, NULL);
 }
 
 static int

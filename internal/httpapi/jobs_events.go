@@ -65,7 +65,7 @@ func (a *jobsAPI) readWatched(x *exchange, id jobs.ID) (jobs.Job, error) {
 // tellStream writes events until the job is over, the client leaves, or the
 // server stops.
 func (a *jobsAPI) tellStream(x *exchange, s *stream, job jobs.Job, known int64) error {
-	told := teller{to: flushing{x.w}, version: known}
+	told := teller{to: newFlushing(x.w), version: known}
 	var err error
 	if job.Version == known {
 		told.last = job // only what is newer is news, but that it is watched is
@@ -99,7 +99,7 @@ func (a *jobsAPI) tellStream(x *exchange, s *stream, job jobs.Job, known int64) 
 
 // teller remembers what a client has been told.
 type teller struct {
-	to      flushing
+	to      *flushing
 	last    jobs.Job
 	version int64
 }

@@ -120,7 +120,7 @@ func (a *jobsAPI) sendOutput(x *exchange, key string) error {
 		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return sendStored(x, out, info.Size)
+	return sendStored(x, out, info.Size, "")
 }
 
 // outputDisposition has browsers save what could run in them.

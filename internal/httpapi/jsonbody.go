@@ -65,7 +65,7 @@ const jsonBuffer = 32 << 10
 // asked. The document is written piece by piece, so that no picture is ever
 // held whole; its length is only known behind its data.
 func sendJSON(x *exchange, w *wish, result *transform.Result, all iter.Seq2[part, error]) error {
-	to := bufio.NewWriterSize(flushing{x.w}, jsonBuffer)
+	to := bufio.NewWriterSize(newFlushing(x.w), jsonBuffer)
 	head, err := json.Marshal(describeSource(result.Info, result.SourceBytes))
 	if err != nil {
 		return fmt.Errorf("write source: %w", err)

@@ -21,7 +21,7 @@ func boundary(etag string) string {
 
 // sendMultipart streams several pictures in the order asked.
 func sendMultipart(x *exchange, w *wish, result *transform.Result, all iter.Seq2[part, error]) error {
-	to := flushing{x.w}
+	to := newFlushing(x.w)
 	mixed := multipart.NewWriter(to)
 	if err := mixed.SetBoundary(boundary(result.ETag)); err != nil {
 		return fmt.Errorf("set boundary: %w", err)

@@ -64,7 +64,9 @@ func parts(ctx context.Context, first part, others []*transform.Output) iter.Seq
 // that is all of it. A part of it can only be told of the whole.
 func (s *Server) sendPicture(x *exchange, w *wish, result *transform.Result) error {
 	output := result.Outputs[0]
-	if wantsRange(x.r) {
+	marked := x.marked(w, result.Format)
+	// JPEG XL comes in one piece, whose length tells where its preview ends.
+	if wantsRange(x.r) || marked && result.Format == media.JXL {
 		if err := output.Whole(x.r.Context()); err != nil {
 			return err
 		}
@@ -75,7 +77,10 @@ func (s *Server) sendPicture(x *exchange, w *wish, result *transform.Result) err
 			return errEmpty
 		}
 		s.setBodyHeaders(x, w, result)
-		return sendStored(x, stored, size)
+		if marked {
+			return sendStored(x, stored, size, result.Format)
+		}
+		return sendStored(x, stored, size, "")
 	}
 	p, err := openPart(x.r.Context(), output)
 	if err != nil {
@@ -84,6 +89,13 @@ func (s *Server) sendPicture(x *exchange, w *wish, result *transform.Result) err
 	// Closing a reader only gives its buffer back.
 	defer func() { _ = p.close() }()
 	s.setBodyHeaders(x, w, result)
-	_, err = io.Copy(flushing{x.w}, p.body)
+	to := &flushing{to: x.w, rec: x.w, behind: func(sent int64) bool {
+		made, _ := output.Size()
+		return sent < made
+	}}
+	if marked {
+		to.to = newPhased(x.w, result.Format)
+	}
+	_, err = io.Copy(to, p.body)
 	return err
 }

@@ -70,14 +70,13 @@ func stillMeans(header http.Header, etag string) bool {
 }
 
 // sendStored answers a picture that is there whole, or the part of it that is
-// asked for.
-func sendStored(x *exchange, stored io.ReadSeeker, size int64) error {
+// asked for. format is given where its phases are told; a part has none.
+func sendStored(x *exchange, stored io.ReadSeeker, size int64, format media.Format) error {
 	h := x.w.Header()
 	h.Set("Accept-Ranges", "bytes")
 	if !wantsRange(x.r) || !stillMeans(x.r.Header, h.Get("ETag")) {
 		h.Set("Content-Length", strconv.FormatInt(size, 10))
-		_, err := io.Copy(x.w, stored)
-		return err
+		return sendWhole(x, stored, size, format)
 	}
 	part, err := parseRange(x.r.Header.Get("Range"), size)
 	if err != nil || part.first > part.last {
@@ -92,5 +91,18 @@ func sendStored(x *exchange, stored io.ReadSeeker, size int64) error {
 	h.Set("Content-Length", strconv.FormatInt(n, 10))
 	x.w.WriteHeader(http.StatusPartialContent)
 	_, err = io.CopyN(x.w, stored, n)
+	return err
+}
+
+func sendWhole(x *exchange, stored io.ReadSeeker, size int64, format media.Format) error {
+	var to io.Writer = x.w
+	if format != "" {
+		marking, err := newPhasedStored(x.w, format, stored, size)
+		if err != nil {
+			return err
+		}
+		to = marking
+	}
+	_, err := io.Copy(to, stored)
 	return err
 }

@@ -117,12 +117,23 @@ func (rec *recorder) flush() {
 }
 
 // flushing sends every write on at once: bytes leave as the encoder makes them.
-type flushing struct{ rec *recorder }
+type flushing struct {
+	to  io.Writer // rec, or what writes to it
+	rec *recorder
+	// behind tells that more bytes are there already, with which these may
+	// go; nil: they never are.
+	behind func(sent int64) bool
+	sent   int64
+}
 
-func (f flushing) Write(p []byte) (int, error) {
-	n, err := f.rec.Write(p)
-	f.rec.flush()
+func newFlushing(rec *recorder) *flushing { return &flushing{to: rec, rec: rec} }
+
+func (f *flushing) Write(p []byte) (int, error) {
+	n, err := f.to.Write(p)
+	if f.sent += int64(n); f.behind == nil || !f.behind(f.sent) {
+		f.rec.flush()
+	}
 	return n, err
 }
 
-var _ io.Writer = flushing{}
+var _ io.Writer = (*flushing)(nil)

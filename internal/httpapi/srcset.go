@@ -185,6 +185,7 @@ func (s *Server) readSet(x *exchange) (*setWish, error) {
 	if w.request, err = s.parse(values); err != nil {
 		return nil, err
 	}
+	preferProgressive(&w.request, x.r, values) // as the pictures will be asked for
 	urls, err := s.setURLs(values, ref, expires, w.request.Sizes)
 	return &setWish{w, urls}, err
 }

@@ -226,8 +226,19 @@ func (s *Server) readWish(x *exchange, ref string) (*wish, error) {
 	if hinted {
 		applyHints(values, x.r.Header, s.cfg.Limits.OutputSide)
 	}
-	w.request, err = s.parse(values)
+	if w.request, err = s.parse(values); err == nil && shapeOf(w.request) == bare {
+		preferProgressive(&w.request, x.r, values)
+	}
 	return w, err
+}
+
+// preferProgressive makes JPEG progressive for clients of HTTP/2, where the
+// refinement of a picture can wait for what is seen first of the others. Who
+// says something about it has it that way.
+func preferProgressive(request *media.Request, r *http.Request, values url.Values) {
+	if r.ProtoMajor == 2 && !values.Has("progressive") {
+		request.ProgressiveJPEG = true
+	}
 }
 
 // readQuery checks the signature and takes the parameters that only the edge

@@ -24,8 +24,8 @@ type exchange struct {
 // newExchange makes a stream's exchange of its header block. The error is a
 // malformedError.
 func newExchange(st *stream, fields []hpack.HeaderField) (*exchange, error) {
-	r, err := parseRequest(fields, st.recvDone)
-	if err != nil {
+	var r request
+	if err := r.parse(fields, st.recvDone); err != nil {
 		return nil, err
 	}
 	x := &exchange{st: st}

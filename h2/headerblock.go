@@ -43,7 +43,7 @@ const headerTableSize = 4096
 
 // begin starts a new block with the fragment of a HEADERS frame.
 func (b *headerBlock) begin(fragment []byte, end bool) error {
-	b.fields = nil
+	b.forget()
 	b.count, b.size, b.continuations, b.wire = 0, 0, 0, 0
 	return b.decode(fragment, end)
 }
@@ -100,9 +100,12 @@ func (b *headerBlock) tooLarge() bool {
 	return b.size > b.maxBytes || b.count > b.maxFields
 }
 
-// take hands out the fields of a complete block; nil when it was too large.
-func (b *headerBlock) take() []hpack.HeaderField {
-	fields := b.fields
-	b.fields = nil
-	return fields
+// take hands out the fields of a complete block; nil when it was too large. They
+// are good until forget or the next block.
+func (b *headerBlock) take() []hpack.HeaderField { return b.fields }
+
+// forget keeps nothing of a block but room for the fields of the next.
+func (b *headerBlock) forget() {
+	clear(b.fields)
+	b.fields = b.fields[:0]
 }

@@ -128,6 +128,10 @@ func (r *reader) next() error {
 		r.opens = false
 		err = r.openStream(now)
 	}
+	if r.complete {
+		r.complete = false
+		r.block.forget()
+	}
 	c.tell()
 	return err
 }
@@ -193,8 +197,7 @@ func (r *reader) discard() {
 // caller holds mu.
 func (c *conn) settleError(err error) error {
 	c.frameDue = time.Time{}
-	var se http2.StreamError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[http2.StreamError](err); ok {
 		err = c.streamError(se.StreamID, se.Code)
 	}
 	if err == nil && c.stage >= quitting {

@@ -30,26 +30,27 @@ type request struct {
 	expectContinue bool        // the client waits for 100 (Continue) before it sends the body
 }
 
-// parseRequest checks the fields of a request's header block as RFC 9113, 8.1
-// to 8.3 want it. The error is a malformedError. endStream: no body follows.
-func parseRequest(fields []hpack.HeaderField, endStream bool) (*request, error) {
-	r := &request{contentLength: -1}
+// parse checks the fields of a request's header block as RFC 9113, 8.1 to 8.3
+// want it, and keeps their strings but not the slice. The error is a
+// malformedError. endStream: no body follows.
+func (r *request) parse(fields []hpack.HeaderField, endStream bool) error {
+	r.contentLength = -1
 	n, err := r.takePseudo(fields)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.takeFields(fields[n:]); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.takeHost(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.takeLength(endStream); err != nil {
-		return nil, err
+		return err
 	}
 	r.takeExpect(endStream)
 	r.takeTrailer()
-	return r, r.checkTarget()
+	return r.checkTarget()
 }
 
 // takePseudo reads the pseudo-header fields, which come first and each at most

@@ -82,9 +82,10 @@ func TestParseRequestRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := parseRequest(tt.fields, tt.endStream)
+			var r request
+			err := r.parse(tt.fields, tt.endStream)
 			if _, ok := errors.AsType[malformedError](err); !ok {
-				t.Fatalf("parseRequest = %+v, %v; want a malformedError", r, err)
+				t.Fatalf("parse = %v, %+v; want a malformedError", err, r)
 			}
 		})
 	}
@@ -162,8 +163,8 @@ func TestParseRequestAccepts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := parseRequest(tt.fields, tt.endStream)
-			if err != nil {
+			var r request
+			if err := r.parse(tt.fields, tt.endStream); err != nil {
 				t.Fatal(err)
 			}
 			req := r.build(t.Context(), http.NoBody, "192.0.2.1:5", nil)
@@ -211,7 +212,8 @@ func FuzzParseRequest(f *testing.F) {
 		for i := 0; i+1 < len(parts); i += 2 {
 			fields = append(fields, hpack.HeaderField{Name: parts[i], Value: strings.ReplaceAll(parts[i+1], "\\n", "\n")})
 		}
-		r, err := parseRequest(fields, endStream)
+		var r request
+		err := r.parse(fields, endStream)
 		if _, trailerErr := parseTrailers(fields, http.Header{"X": nil}); trailerErr == nil && len(fields) > 0 && fields[0].IsPseudo() {
 			t.Error("a pseudo-header field was accepted in trailers")
 		}

@@ -63,7 +63,7 @@ func (p *program) jobStats() *httpapi.JobStats {
 func CheckRole(c settings.Config, role Role) error {
 	fault := func(key, what string) error { return &settings.Error{Key: key, What: what} }
 	switch {
-	case c.HTTPS && role != Up:
+	case c.HTTPS && role == Serve:
 		return fault("https", "true is for up only, which is for one machine; give tls-cert and tls-key")
 	case role == Work && c.Database == "":
 		return fault("database", "must be given, as there is nothing to work on without; all processes of a cluster have the same")

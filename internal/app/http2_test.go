@@ -12,12 +12,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/spillway-media/spillway/internal/app"
+	"github.com/spillway-media/spillway/internal/h2test"
 	"github.com/spillway-media/spillway/internal/testpictures"
 	"github.com/spillway-media/spillway/jobs"
 )
@@ -188,6 +192,54 @@ func TestTheAdminListenerSpeaksHTTP2InClear(t *testing.T) {
 	if status := get(t, "http://"+p.address+"/debug/h2"); status != http.StatusNotFound {
 		t.Errorf("clients are answered %d", status)
 	}
+}
+
+// A client learns by GOAWAY that the server stops: at first that there is a stop,
+// then, a round trip later, which streams still count (RFC 9113, 6.8). What runs
+// is answered, and the connection ends after it.
+func TestADrainTellsItsClientsInTwoSteps(t *testing.T) {
+	origin, asked, letGo := heldOrigin(t)
+	p := run(t, app.Serve, "listening", func(c *app.Config) {
+		c.AllowSource, c.AllowPrivateSources = []string{strings.TrimPrefix(origin, "http://")}, true
+		c.DrainTimeout = limit
+	})
+	client := h2test.Dial(t, dial(t, p.address), h2test.Options{})
+	client.Must(client.Open(1, true, h2test.Get("/resize?image_url="+origin+"/a.jpg&sizes=30x0&format=jpeg")...))
+	<-asked
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop() }()
+	goAway := func(e h2test.Event) bool { return e.Type == http2.FrameGoAway }
+	if first := client.Until("a GOAWAY", goAway); first.Last != 1<<31-1 || first.Code != http2.ErrCodeNo {
+		t.Errorf("first: stream %d, %s", first.Last, first.Code)
+	}
+	if second := client.Until("another GOAWAY", goAway); second.Last != 1 || second.Code != http2.ErrCodeNo {
+		t.Errorf("second: stream %d, %s", second.Last, second.Code)
+	}
+	close(letGo)
+	if res := client.Response(1); res.Status != "200" || !bytes.HasPrefix(res.Body, []byte("\xff\xd8")) {
+		t.Errorf("the picture that was under way is answered %s, %d bytes, reset %t", res.Status, len(res.Body), res.WasReset)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// heldOrigin has a picture, which it gives once letGo is closed.
+func heldOrigin(t *testing.T) (url string, asked <-chan struct{}, letGo chan struct{}) {
+	t.Helper()
+	told := make(chan struct{}, 1)
+	letGo = make(chan struct{})
+	picture := testpictures.JPEG(testpictures.Scene(90, 60), 90)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		told <- struct{}{}
+		select {
+		case <-letGo:
+			_, _ = w.Write(picture)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, told, letGo
 }
 
 // shake makes a TLS connection and tells what was agreed on.

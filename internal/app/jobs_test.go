@@ -366,6 +366,7 @@ func TestRolesSayWhatTheyNeed(t *testing.T) {
 		want   string
 	}{
 		{"work needs a database", app.Work, func(*app.Config) {}, "database: must be given"},
+		{"who serves for others has a certificate of others", app.Serve, func(c *app.Config) { c.HTTPS = true }, "https: true is for up only"},
 		{"jobs over HTTP need tokens", app.Serve, func(c *app.Config) { c.Database = "postgres://db/jobs" }, "api-token-file: must be given"},
 	}
 	for _, test := range tests {

@@ -74,7 +74,7 @@ func (l h2Listener) GoAwaysSent() int64 { return total(l.Stats.GoAways) }
 
 func total(of map[string]uint64) (n int64) {
 	for _, part := range of {
-		n += int64(part) //nolint:gosec // nobody sends so much
+		n += int64(part)
 	}
 	return n
 }
@@ -92,7 +92,7 @@ func (l h2Listener) Phases() []h2Share {
 	var shares []h2Share
 	var before int64
 	for _, phase := range phasesShown {
-		n := int64(l.Stats.Bytes[phaseNames[phase]]) //nolint:gosec // nobody sends so much
+		n := int64(l.Stats.Bytes[phaseNames[phase]])
 		from := before * 1000 / all
 		before += n
 		shares = append(shares, h2Share{phaseNames[phase], n, from, before*1000/all - from})

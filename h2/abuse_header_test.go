@@ -263,7 +263,7 @@ func TestSlowHeaders(t *testing.T) {
 		"a frame that comes a byte a second": func(c *h2test.Client) error {
 			for _, b := range append([]byte{0, 0, 30, 1, 5, 0, 0, 0, 1}, headers(c)...) {
 				if _, err := c.Conn.Write([]byte{b}); err != nil {
-					return nil
+					break // the server has had enough
 				}
 				time.Sleep(time.Second)
 			}
@@ -304,6 +304,45 @@ func TestIdleConnectionEnds(t *testing.T) {
 		}
 		if took := time.Since(start); took < time.Minute || took > 2*time.Minute {
 			t.Errorf("ended after %v, want a minute", took)
+		}
+	})
+}
+
+// References of a byte let 250 requests ask for 16 MiB of header lists.
+func TestHeaderListsOfAllRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var release chan struct{}
+		x := newTarget(t, &http.Server{}, h2.Config{ConnHeaderBytes: 256 << 10}, func(http.ResponseWriter, *http.Request) { <-release })
+		release = make(chan struct{})
+		x.serve(t)
+		c := x.client(h2test.Options{})
+		pairs := h2test.Get("/")
+		for range 20 {
+			pairs = append(pairs, "cookie", strings.Repeat("v", 3_000))
+		}
+		const fit = 4 // of some 60 KiB each
+		for i := range 6 {
+			c.Must(c.Open(uint32(2*i+1), true, pairs...))
+		}
+		for i := fit; i < 6; i++ {
+			if r := c.Response(uint32(2*i + 1)); r.Reset != http2.ErrCodeRefusedStream {
+				t.Errorf("request %d: reset %v, want REFUSED_STREAM", i, r.Reset)
+			}
+		}
+		// A request that is reset holds its fields until its handler returns.
+		c.Must(c.Framer.WriteRSTStream(1, http2.ErrCodeCancel))
+		c.Must(c.Open(101, true, pairs...))
+		if r := c.Response(101); r.Reset != http2.ErrCodeRefusedStream {
+			t.Errorf("with the handlers running: reset %v, want REFUSED_STREAM", r.Reset)
+		}
+		close(release)
+		synctest.Wait()
+		for i := range 20 {
+			id := uint32(2*i + 201)
+			c.Must(c.Open(id, true, pairs...))
+			if r := c.Response(id); r.Status != "200" {
+				t.Fatalf("after they returned, request %d: status %q, reset %v", i, r.Status, r.Reset)
+			}
 		}
 	})
 }

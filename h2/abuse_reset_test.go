@@ -239,3 +239,34 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 		})
 	}
 }
+
+// What was under way when a stream was reset is passed over, but not for ever.
+func TestFramesForStreamsThatWereReset(t *testing.T) {
+	for name, send := range map[string]func(c *h2test.Client, id uint32) error{
+		"DATA": func(c *h2test.Client, id uint32) error { return c.Framer.WriteData(id, false, []byte("x")) },
+		"HEADERS": func(c *h2test.Client, id uint32) error {
+			return c.Open(id, true, "trailer", "late")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attack(t, h2.Config{}, hold, func(t *testing.T, x *target) {
+				c := x.client(h2test.Options{})
+				c.Must(c.Open(1, false, h2test.Post("/", "Upper", "case")...))
+				c.Response(1)
+				for range 100 {
+					c.Must(send(c, 1))
+				}
+				synctest.Wait()
+				if c.Left() {
+					t.Fatal("the connection ended with what may have been under way")
+				}
+				if sent := flood(c, 100_000, func(int) error { return send(c, 1) }); sent > 10_016 {
+					t.Errorf("%d frames for a stream that was reset were accepted", sent)
+				}
+				if e := c.GoAway(); e.Code != http2.ErrCodeEnhanceYourCalm {
+					t.Errorf("ended with %v, want ENHANCE_YOUR_CALM", e.Code)
+				}
+			})
+		})
+	}
+}

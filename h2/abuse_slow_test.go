@@ -273,3 +273,44 @@ func TestBodyThatNobodyReadsIsNotSlow(t *testing.T) {
 		}
 	})
 }
+
+// A byte now and then keeps no stream from stalling; MinSendRate ends it.
+func TestClientThatTakesAByteNowAndThen(t *testing.T) {
+	for name, tt := range map[string]struct {
+		settings []http2.Setting
+		drip     func(c *h2test.Client) error
+		before   func(c *h2test.Client) error
+	}{
+		"of a stream": {
+			settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}},
+			drip:     func(c *h2test.Client) error { return c.Framer.WriteWindowUpdate(1, 1) },
+		},
+		"of the connection": {
+			settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 30}},
+			drip:     func(c *h2test.Client) error { return c.Framer.WriteWindowUpdate(0, 1) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed chan error
+			attack(t, h2.Config{StallTimeout: 10 * time.Second, MinSendRate: 1000}, endless(&failed), func(t *testing.T, x *target) {
+				failed = make(chan error, 1)
+				c := x.client(h2test.Options{Settings: tt.settings, DropBodies: true, Patience: time.Hour})
+				c.Must(c.Open(1, true, h2test.Get("/")...))
+				start := time.Now()
+				for len(failed) == 0 && time.Since(start) < 10*time.Minute {
+					time.Sleep(5 * time.Second)
+					if tt.drip(c) != nil {
+						break
+					}
+				}
+				if err := <-failed; err == nil {
+					t.Error("the handler was not told")
+				}
+				// 64 KiB were taken at once, which are worth a minute at that rate.
+				if took := time.Since(start); took < 10*time.Second || took > 100*time.Second {
+					t.Errorf("ended after %v", took)
+				}
+			})
+		})
+	}
+}

@@ -32,7 +32,7 @@ func TestTLSOfAConnection(t *testing.T) {
 			server := &http.Server{
 				ReadHeaderTimeout: time.Minute,
 				TLSConfig: &tls.Config{
-					MinVersion:   tls.VersionTLS11, //nolint:gosec // what is refused is what this test is about
+					MinVersion:   tls.VersionTLS11,
 					Certificates: []tls.Certificate{certificate(t)},
 					CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA},
 				},

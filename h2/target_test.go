@@ -92,7 +92,11 @@ func (x *target) count(next http.HandlerFunc) http.Handler {
 		x.asked.Add(1)
 		n := x.running.Add(1)
 		defer x.running.Add(-1)
-		for most := x.most.Load(); n > most && !x.most.CompareAndSwap(most, n); most = x.most.Load() {
+		for {
+			most := x.most.Load()
+			if n <= most || x.most.CompareAndSwap(most, n) {
+				break
+			}
 		}
 		next(w, r)
 	})

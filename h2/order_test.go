@@ -246,6 +246,21 @@ func TestBehindAProxyNobodyOvertakes(t *testing.T) {
 	})
 }
 
+func TestAPriorityInTwoLinesIsOneField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, h2.Config{}, nil, bulk)
+		c := s.dial(h2test.Options{Settings: wideSettings(), Deaf: true})
+		wide(c)
+		c.Must(c.Open(1, true, h2test.Get("/bulk", "priority", "u=6", "priority", "i")...))
+		synctest.Wait()
+		for _, st := range s.h2.Connections()[0].Streams {
+			if st.Urgency != 6 || !st.Incremental {
+				t.Errorf("it has urgency %d, incremental: %v", st.Urgency, st.Incremental)
+			}
+		}
+	})
+}
+
 func TestWindowOfAllStreamsIsChangedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, h2.Config{}, nil, bulk)

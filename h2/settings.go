@@ -80,16 +80,22 @@ const maxEarly = 32
 // wishOf collects what a request says about its priority: an update that came
 // before it, its header field, and where that has no opinion RFC 7540's fields.
 func (c *conn) wishOf(st *stream, r *reader, fields []hpack.HeaderField) {
+	field := ""
 	for i := range fields {
 		switch fields[i].Name {
 		case "priority":
-			st.client = priority.ParseField(fields[i].Value)
+			// Lines of one name are one field (RFC 9110, 5.3).
+			if field != "" {
+				field += ", "
+			}
+			field += fields[i].Value
 		case "via", "forwarded", "x-forwarded-for":
 			// Behind a proxy the wishes are of people who know nothing of each
 			// other: whoever asks for more would take it from the rest.
 			c.intermediary = true
 		}
 	}
+	st.client = priority.ParseField(field)
 	if r.hasPrio {
 		c.observe(st, st.client.Urgency < 0, r.prio)
 	}

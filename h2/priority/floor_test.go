@@ -162,10 +162,9 @@ func TestNothingIsAllocatedOnceStreamsHaveBeenThere(t *testing.T) {
 			s.SetReady(st, false)
 			s.SetReady(st, true)
 		}
-		for _, st := range streams {
-			params := st.Params()
+		for i, st := range streams {
 			s.Close(st)
-			s.Open(st, params)
+			s.Open(st, image(uint8(i%8)))
 			s.SetReady(st, true)
 		}
 	}

@@ -40,12 +40,6 @@ const (
 	inEarly       // incremental, fair: has had its share so far
 )
 
-// Params returns what the stream is scheduled by.
-func (st *Stream) Params() Params { return st.params }
-
-// Phase returns what its next bytes are good for, as far as that counts.
-func (st *Stream) Phase() Phase { return st.phase }
-
 // key orders a stream in the heap that it is in.
 func (st *Stream) key() uint64 {
 	switch st.place {

@@ -86,14 +86,16 @@ const longestBody = 64 << 10
 type bodyTaker interface{ TakesBody(*http.Request) bool }
 
 // takeBodies reads the body of a request, unless its route wants it, before the
-// request is answered, and gives it a moment to arrive. Only once it has ended
-// does net/http notice that a client leaves, and it would wait for ever for the
-// rest of a body after the answer.
+// request is answered, and gives it a moment to arrive. Over HTTP/1.1 only once
+// it has ended does net/http notice that a client leaves, and it would wait for
+// ever for the rest of a body after the answer. Over HTTP/2 an answer that comes
+// before the body has ended is followed by RST_STREAM (RFC 9113, 8.1), which some
+// clients take for the loss of the answer; and a body that is not as long as it
+// claims is an error only while somebody listens.
 func takeBodies(next http.Handler, patience time.Duration) http.Handler {
 	taker, _ := next.(bodyTaker)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// An HTTP/2 stream has flow control and its own end instead.
-		if r.ContentLength == 0 || r.ProtoMajor != 1 || taker != nil && taker.TakesBody(r) {
+		if r.ContentLength == 0 || taker != nil && taker.TakesBody(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -102,17 +104,24 @@ func takeBodies(next http.Handler, patience time.Duration) http.Handler {
 		n, err := io.Copy(io.Discard, io.LimitReader(r.Body, longestBody+1))
 		switch {
 		case n > longestBody:
-			w.Header().Set("Connection", "close")
-			http.Error(w, "This route takes no body.", http.StatusRequestEntityTooLarge)
+			refuse(w, r, "This route takes no body.", http.StatusRequestEntityTooLarge)
 			return
 		case err != nil:
-			w.Header().Set("Connection", "close")
-			http.Error(w, "The body of the request did not arrive.", http.StatusRequestTimeout)
+			refuse(w, r, "The body of the request did not arrive.", http.StatusRequestTimeout)
 			return
 		}
 		_ = control.SetReadDeadline(time.Time{})
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers before a body has ended. Over HTTP/1.1 there is no way to the
+// next request but through the rest of it.
+func refuse(w http.ResponseWriter, r *http.Request, words string, status int) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
+	http.Error(w, words, status)
 }
 
 // serve answers until the door is shut; only an unasked end is an error.

@@ -35,18 +35,22 @@ func TestBodiesGoToTheRoutesThatWantThem(t *testing.T) {
 		"one that is not is read and dropped": {"/other", "hello", http.StatusOK, ""},
 		"a long one that is not is refused":   {"/other", long, http.StatusRequestEntityTooLarge, "This route takes no body.\n"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(takeBodies(reader{}, time.Minute))
-			defer server.Close()
-			res, err := server.Client().Post(server.URL+c.path, "text/plain", strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			got, err := io.ReadAll(res.Body)
-			if err != nil || res.StatusCode != c.status || string(got) != c.want {
-				t.Errorf("got %d, %d bytes, %v", res.StatusCode, len(got), err)
-			}
-		})
+		for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
+			t.Run(name+" over "+version, func(t *testing.T) {
+				server := httptest.NewUnstartedServer(takeBodies(reader{}, time.Minute))
+				server.EnableHTTP2 = version == "HTTP/2.0"
+				server.StartTLS()
+				defer server.Close()
+				res, err := server.Client().Post(server.URL+c.path, "text/plain", strings.NewReader(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				got, err := io.ReadAll(res.Body)
+				if err != nil || res.Proto != version || res.StatusCode != c.status || string(got) != c.want {
+					t.Errorf("got %d, %d bytes, %v over %s", res.StatusCode, len(got), err, res.Proto)
+				}
+			})
+		}
 	}
 }

@@ -247,7 +247,7 @@ func TestSlowHeaders(t *testing.T) {
 		"a block whose parts come one a second": func(c *h2test.Client) error {
 			err := c.Framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndStream: true, BlockFragment: headers(c)})
 			for i := 0; i < 8 && err == nil; i++ {
-				time.Sleep(time.Second)
+				pass(time.Second)
 				err = c.Framer.WriteContinuation(1, false, nil)
 			}
 			return nil
@@ -265,7 +265,7 @@ func TestSlowHeaders(t *testing.T) {
 				if _, err := c.Conn.Write([]byte{b}); err != nil {
 					break // the server has had enough
 				}
-				time.Sleep(time.Second)
+				pass(time.Second)
 			}
 			return nil
 		},

@@ -127,7 +127,7 @@ func TestSlowClientIsServed(t *testing.T) {
 		c.Must(c.Framer.WriteWindowUpdate(0, 1<<20))
 		c.Must(c.Open(1, true, h2test.Get("/")...))
 		for range size / 1000 {
-			time.Sleep(9 * time.Second)
+			pass(9 * time.Second)
 			c.Must(c.Framer.WriteWindowUpdate(1, 1000))
 		}
 		if r := c.Response(1); r.WasReset || r.Length != size {
@@ -224,7 +224,7 @@ func TestSlowBody(t *testing.T) {
 					if c.Framer.WriteData(1, false, make([]byte, tt.piece)) != nil {
 						break
 					}
-					time.Sleep(min(tt.every, time.Minute))
+					pass(min(tt.every, time.Minute))
 				}
 				if tt.ok {
 					c.Must(c.Framer.WriteData(1, true, nil))
@@ -253,7 +253,7 @@ func TestSlowBody(t *testing.T) {
 // A handler that does not read is its own fault, not that of the client.
 func TestBodyThatNobodyReadsIsNotSlow(t *testing.T) {
 	attack(t, h2.Config{MinBodyRate: 1000, BodyGrace: time.Second, StreamWindow: 1000}, func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		n, err := io.Copy(io.Discard, r.Body)
 		if n != 3000 || err != nil {
 			http.Error(w, "cut off", http.StatusTeapot)
@@ -298,7 +298,7 @@ func TestClientThatTakesAByteNowAndThen(t *testing.T) {
 				c.Must(c.Open(1, true, h2test.Get("/")...))
 				start := time.Now()
 				for len(failed) == 0 && time.Since(start) < 10*time.Minute {
-					time.Sleep(5 * time.Second)
+					pass(5 * time.Second)
 					if tt.drip(c) != nil {
 						break
 					}

@@ -2,13 +2,11 @@ package h2_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"golang.org/x/net/http2"
 
@@ -44,43 +42,52 @@ func TestMemoryOfAConnectionIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const connections = 4
-			l := newLoopback(t, cfg)
-			before := heap()
-			for range connections {
-				l.fill(t, header)
-			}
-			each := (heap() - before) / connections
-			t.Logf("a connection holds %d KiB, the bound is %d KiB", each>>10, bound>>10)
-			if each > bound {
-				t.Errorf("a connection holds %d bytes, more than the %d that are stated", each, bound)
-			}
-			if each < bound/4 {
-				t.Errorf("a connection holds %d bytes of %d: this test fills nothing, or the bound says nothing", each, bound)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				x := newTarget(t, &http.Server{}, cfg, endlessPieces)
+				x.serve(t)
+				before := heap()
+				for range connections {
+					fill(t, x, header)
+				}
+				each := (heap() - before) / connections
+				t.Logf("a connection holds %d KiB, the bound is %d KiB", each>>10, bound>>10)
+				if each > bound {
+					t.Errorf("a connection holds %d bytes, more than the %d that are stated", each, bound)
+				}
+				if each < bound/4 {
+					t.Errorf("a connection holds %d bytes of %d: this test fills nothing, or the bound says nothing", each, bound)
+				}
+			})
 		})
+	}
+}
+
+// endlessPieces answers in pieces that leave the most of a chunk empty.
+func endlessPieces(w http.ResponseWriter, _ *http.Request) {
+	piece := make([]byte, 5000)
+	for {
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
 	}
 }
 
 // A connection that does nothing costs little: tens of thousands fit.
 func TestIdleConnectionsAreSmall(t *testing.T) {
-	const connections, most = 100, 40 << 10
-	l := newLoopback(t, h2.Config{})
-	before := heap()
-	for range connections {
-		conn, err := net.Dial("tcp", l.addr)
-		if err != nil {
-			t.Fatal(err)
+	const connections, most = 100, 50 << 10
+	synctest.Test(t, func(t *testing.T) {
+		x := newTarget(t, &http.Server{}, h2.Config{}, hello)
+		x.serve(t)
+		before := heap()
+		for range connections {
+			x.client(h2test.Options{})
 		}
-		c := h2test.Dial(t, conn, h2test.Options{})
-		c.Until("an acknowledgement", func(e h2test.Event) bool {
-			return e.Type == http2.FrameSettings && e.Flags.Has(http2.FlagSettingsAck)
-		})
-	}
-	each := (heap() - before) / connections
-	t.Logf("an idle connection holds %d KiB with its client", each>>10)
-	if each > most {
-		t.Errorf("an idle connection holds %d bytes with its client, want at most %d", each, most)
-	}
+		each := (heap() - before) / connections
+		t.Logf("an idle connection holds %d KiB with its client", each>>10)
+		if each > most {
+			t.Errorf("an idle connection holds %d bytes with its client, want at most %d", each, most)
+		}
+	})
 }
 
 // heap is what is in use after a collection, with the stacks of goroutines.
@@ -93,54 +100,13 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// A loopback is a server on a socket, with the kernel's buffers in between.
-type loopback struct {
-	addr    string
-	running atomic.Int64
-	h2      *h2.Server
-}
-
-func newLoopback(t *testing.T, cfg h2.Config) *loopback {
-	t.Helper()
-	l := &loopback{}
-	piece := make([]byte, 5000) // leaves the most of a chunk empty
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		l.running.Add(1)
-		defer l.running.Add(-1)
-		for {
-			if _, err := w.Write(piece); err != nil {
-				return
-			}
-		}
-	})}
-	ours, err := h2.Configure(server, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.h2 = ours
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.addr = listener.Addr().String()
-	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close(); <-done })
-	return l
-}
-
 // fill opens a connection and leaves it as full as it can be.
-func (l *loopback) fill(t *testing.T, header func(c *h2test.Client, i int) []string) {
+func fill(t *testing.T, x *target, header func(c *h2test.Client, i int) []string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", l.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	had := l.running.Load()
-	c := h2test.Dial(t, conn, h2test.Options{DropBodies: true, Mute: true, Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
+	had := x.running.Load()
+	c := x.client(h2test.Options{DropBodies: true, Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
 	const streams = 250
 	body := make([]byte, 4100) // leaves the most of a chunk empty
-	window := 1 << 20
 	for i := range streams {
 		id := uint32(2*i + 1)
 		fields := h2test.Post("/", header(c, i)...)
@@ -148,38 +114,23 @@ func (l *loopback) fill(t *testing.T, header func(c *h2test.Client, i int) []str
 			fields = append(fields[:6], fields[8:]...)
 		}
 		c.Must(sendOpen(c, id, c.Block(fields...)))
-		if window >= len(body) {
-			window -= len(body)
-			c.Must(c.Framer.WriteData(id, false, body))
-		}
+		c.Must(c.Framer.WriteData(id, false, body))
 	}
 	for i := range 5000 {
 		c.Must(c.Framer.WritePriorityUpdate(uint32(2*i+601), "u=7, i"))
 	}
 	// A block of nearly twice what is allowed, without its end.
 	c.Must(c.Framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 599, BlockFragment: c.Block(h2test.Get("/")...)}))
-	long := c.Block("long", strings.Repeat("^", 64_000)) // 64,000 bytes take more than that as Huffman codes
+	long := c.Block("long", strings.Repeat("^", 64_000)) // takes more than that as Huffman codes
 	for range 6 {
 		n := min(16<<10, len(long))
 		c.Must(c.Framer.WriteContinuation(599, false, long[:n]))
 		long = long[n:]
 	}
-	for l.running.Load() < had+200 || !l.settled() {
-		time.Sleep(time.Millisecond)
+	synctest.Wait() // the handlers have filled their buffers
+	if n := x.running.Load() - had; n < 240 {
+		t.Fatalf("%d handlers run, want about %d", n, streams)
 	}
-}
-
-// settled says that handlers have filled their buffers: nothing grows.
-func (l *loopback) settled() bool {
-	buffered := func() (n int64) {
-		for _, c := range l.h2.Connections() {
-			n += c.Buffered
-		}
-		return n
-	}
-	before := buffered()
-	time.Sleep(20 * time.Millisecond)
-	return buffered() == before
 }
 
 // sendOpen sends a header block whose request has a body.

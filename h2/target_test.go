@@ -2,14 +2,14 @@ package h2_test
 
 import (
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/spillway-media/spillway/h2"
 	"github.com/spillway-media/spillway/internal/h2test"
@@ -43,7 +43,7 @@ func newTarget(t *testing.T, server *http.Server, cfg h2.Config, handler http.Ha
 	t.Helper()
 	x := &target{tb: t, listener: h2test.Listen(), http: server}
 	server.Handler = x.count(handler)
-	server.ErrorLog = log.New(io.Discard, "", 0)
+	server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	ours, err := h2.Configure(server, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -132,4 +132,9 @@ func flood(c *h2test.Client, n int, send func(i int) error) int {
 		}
 	}
 	return n
+}
+
+// pass lets the bubble's time go by.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the bubble's clock, not the machine's
 }

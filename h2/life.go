@@ -60,6 +60,7 @@ func (c *conn) start(st *stream, x *exchange) {
 		return
 	}
 	c.running++
+	st.served = true
 	c.handlers.Go(func() { c.runHandlers(st) })
 }
 
@@ -108,7 +109,7 @@ func (c *conn) handlerDone(st *stream) *stream {
 	next := c.pending.head
 	if next != nil {
 		c.pending.remove(next)
-		next.waits = false
+		next.waits, next.served = false, true
 		return next
 	}
 	c.running--
@@ -148,8 +149,8 @@ func (c *conn) closeStream(st *stream, cause error) {
 	c.sched.Close(&st.sched)
 	c.buffered -= st.out.drop()
 	c.discardHeads(st)
-	if cause != nil {
-		c.dropBody(st)
+	if !st.served {
+		c.dropBody(st) // a handler may still read what came before the end
 	}
 	c.feed(st)
 	st.cond.Broadcast()

@@ -340,7 +340,7 @@ func TestConnectionWithoutWindowWaitsAndGoesOn(t *testing.T) {
 		s := serve(t, h2.Config{}, nil, bulk)
 		c := s.dial(h2test.Options{Settings: wideSettings()})
 		c.Must(c.Open(1, true, h2test.Get("/bulk")...))
-		time.Sleep(10 * time.Second) // shorter than StallTimeout
+		<-time.After(10 * time.Second) // shorter than StallTimeout
 		c.Must(c.Framer.WriteWindowUpdate(0, 2<<20))
 		if r := c.Response(1); len(r.Body) != 1<<20 {
 			t.Errorf("%d bytes came", len(r.Body))

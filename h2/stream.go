@@ -17,10 +17,10 @@ import (
 //
 // Its states are those of RFC 9113, 5.1, kept as two halves that close apart:
 //
-//	            recvDone  sendDone
-//	open            -         -      both sides may send
-//	half closed     x         -      the request is complete (remote)
-//	closed          x         x      or reset by either side
+//	             recvDone  sendDone
+//	open         no        no        both sides may send
+//	half closed  yes       no        the request is complete (remote)
+//	closed       yes       yes       or reset by either side
 //
 // Half closed (local) does not last: once our answer is complete nobody reads
 // what the client still sends, and it is asked to stop (RST_STREAM, NO_ERROR).
@@ -89,6 +89,7 @@ type stream struct {
 	blocked            bool    // in conn.blocked: has bytes and no window
 	isReady            bool    // as the scheduler knows it
 	waits              bool    // in conn.pending
+	served             bool    // its handler has been started
 	gone               bool    // no longer in conn.streams
 	prevLink, nextLink *stream // of conn.blocked or conn.pending
 }

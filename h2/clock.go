@@ -115,23 +115,21 @@ func (c *conn) checkStream(st *stream, now time.Time) {
 	c.checkBodyRate(st, now)
 }
 
-// checkBodyRate ends requests whose body comes too slowly. Time during which the
-// client waits for the handler, because bytes wait to be read or a window is
-// empty, does not count.
+// checkBodyRate ends requests whose body comes too slowly. The clock stands while
+// the client waits for handlers: bytes wait to be read, or windows are used up.
 func (c *conn) checkBodyRate(st *stream, now time.Time) {
 	rate := c.s.cfg.MinBodyRate
-	if rate <= 0 || st.recvDone || st.bodySince.IsZero() {
+	if rate <= 0 || st.recvDone || st.bodyClosed || st.bodySince.IsZero() {
 		return
 	}
-	if st.body.len() > 0 || st.bodyClosed || st.recvWindow <= 0 || c.recvWindow <= 0 {
-		st.bodySince, st.bodyBase = now, st.bodyGot
+	if st.body.len() > 0 || st.recvWindow <= 0 || c.recvWindow < recordSize {
+		st.bodySince = st.bodySince.Add(now.Sub(st.bodyChecked))
 	}
-	grace := st.bodySince.Add(c.s.cfg.BodyGrace)
-	if !c.due(grace, now) {
+	st.bodyChecked = now
+	if !c.due(st.bodySince.Add(c.s.cfg.BodyGrace), now) {
 		return
 	}
-	want := int64(float64(rate) * now.Sub(st.bodySince).Seconds())
-	if st.bodyGot-st.bodyBase < want {
+	if want := float64(rate) * now.Sub(st.bodySince).Seconds(); float64(st.bodyGot) < want {
 		c.resetStream(st, http2.ErrCodeEnhanceYourCalm, errSlow)
 		return
 	}

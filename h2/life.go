@@ -45,7 +45,7 @@ func (c *conn) deadlines(st *stream, now time.Time) {
 		c.armBy(st.writeBy)
 	}
 	if c.s.cfg.MinBodyRate > 0 && !st.recvDone {
-		st.bodySince = now
+		st.bodySince, st.bodyChecked = now, now
 		c.armBy(now.Add(c.s.cfg.BodyGrace))
 	}
 }

@@ -53,14 +53,15 @@ type stream struct {
 	// What comes in.
 	body       buffer // received, not yet read
 	bodyGot    int64  // bytes of body received
-	bodyBase   int64  // those that had come at bodySince
 	bodyClosed bool   // the handler reads no more: what still comes is dropped
 	recvWindow int64  // what the client may still send
 	recvOwed   int64  // read by the handler, not yet given back to the client
 	trailers   http.Header
 	headerSize int       // of the request and its trailers, in conn.headerBytes
 	readBy     time.Time // read deadline; zero is none
-	bodySince  time.Time // when the body began to be due
+	// The body is due since bodySince, to which the time is added in which the
+	// client waited for handlers; it was looked at last at bodyChecked.
+	bodySince, bodyChecked time.Time
 
 	// What goes out: heads, then out, then tail or an empty frame that ends.
 	heads    []outHeaders // 1xx and the final header block, in order

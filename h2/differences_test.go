@@ -93,11 +93,6 @@ var differences = map[string]difference{
 		a.Header = without(without(without(a.Header, "keep-alive"), "proxy-connection"), "upgrade")
 	}),
 
-	"failure: a writer that outlives its handler": noted("a panic in a goroutine that nobody recovers ends the process; an error tells its owner as much",
-		"late write: error true", "a panic: false"),
-	"failure: a panic behind early hints": answered("an informational header is queued, and waits for nobody: what comes right behind it may overtake it",
-		func(a *answer) { a.Interim = nil }),
-
 	"expectation: an expectation without a body": answered("RFC 9110, 10.1.1: there is no content to go on with",
 		func(a *answer) { a.Interim = nil }),
 

@@ -33,6 +33,8 @@ type encounter struct {
 	client  func(c *peer)                                          // nil: GET / and wait for the answer
 	server  func(hs *http.Server)                                  // nil: nothing is special
 	anyBody bool                                                   // how much of the body arrives depends on the time
+	anyEnd  bool                                                   // whether a body is refused depends on whether it has come
+	runs    bool                                                   // the handler writes a note, however early the stream ends
 	logs    bool                                                   // the server writes a line
 }
 
@@ -57,8 +59,39 @@ type answer struct {
 // notes are taken by handlers and clients; a note of a line's kind is compared
 // in the order of all.
 type notes struct {
-	mu    sync.Mutex
-	lines []string
+	mu      sync.Mutex
+	lines   []string
+	running int           // handlers
+	idle    chan struct{} // closed when none runs; nil while nobody waits
+}
+
+// enter counts a handler until the returned function is called.
+func (n *notes) enter() (leave func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.running++
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.running--; n.running == 0 && n.idle != nil {
+			close(n.idle)
+			n.idle = nil
+		}
+	}
+}
+
+// wait returns when no handler runs.
+func (n *notes) wait() {
+	n.mu.Lock()
+	var idle chan struct{}
+	if n.running > 0 {
+		idle = make(chan struct{})
+		n.idle = idle
+	}
+	n.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
 }
 
 func (n *notes) add(format string, args ...any) {
@@ -190,11 +223,9 @@ func meet(t *testing.T, e encounter, secure bool, configure func(*http.Server)) 
 	if handle == nil {
 		handle = noteRequest
 	}
-	var running sync.WaitGroup
 	hs := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			running.Add(1)
-			defer running.Done()
+			defer seen.enter()()
 			handle(seen, w, r)
 		}),
 		ErrorLog: slog.NewLogLogger(lines{logged}, slog.LevelError),
@@ -212,7 +243,7 @@ func meet(t *testing.T, e encounter, secure bool, configure func(*http.Server)) 
 	} else {
 		e.client(p)
 	}
-	for e.logs && len(logged.all()) == 0 {
+	for e.logs && len(logged.all()) == 0 || e.runs && len(seen.all()) == 0 {
 		p.settled() // net/http logs when it has answered
 	}
 	if !p.over {
@@ -222,13 +253,16 @@ func meet(t *testing.T, e encounter, secure bool, configure func(*http.Server)) 
 	if err := hs.Close(); err != nil {
 		t.Error(err)
 	}
-	running.Wait()
+	seen.wait()
 	o := outcomeOf(p.Events(), seen.all(), logged.all())
-	if e.anyBody {
-		for stream, a := range o.Streams {
+	for stream, a := range o.Streams {
+		if e.anyBody {
 			a.Body = ""
-			o.Streams[stream] = a
 		}
+		if e.anyEnd && a.Ended {
+			a.Reset = ""
+		}
+		o.Streams[stream] = a
 	}
 	return o
 }

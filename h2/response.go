@@ -105,12 +105,17 @@ func (r *response) inform(status int) {
 		}
 	}
 	r.continueMu.Lock()
-	defer r.continueMu.Unlock()
 	if status == http.StatusContinue {
 		r.expects = false
 	}
-	// Where the client is gone, the handler learns it when it writes a body.
-	_ = r.st.queueHeaders(outHeaders{status: status, fields: fields})
+	err := r.st.queueHeaders(outHeaders{status: status, fields: fields})
+	r.continueMu.Unlock()
+	if err != nil {
+		return // the handler learns it when it writes a body
+	}
+	// It has left when this returns: what the handler does next, be it a panic,
+	// does not overtake it, and hints without end fill no memory.
+	_ = r.st.flush()
 }
 
 // invite sends 100 (Continue) to a client that waits for it, unless it has got

@@ -57,7 +57,7 @@ func page() string {
 	var b strings.Builder
 	b.WriteString("<!doctype html><meta charset=utf-8><title>pictures</title><style>body{margin:0}img{display:inline-block;width:160px;height:120px}</style>")
 	for n := range pictures {
-		fmt.Fprintf(&b, `<img src="%s" alt="">`, strings.ReplaceAll(picture(n, pageWidth, "&format=jpeg&progressive=true"), "&", "&amp;"))
+		fmt.Fprintf(&b, `<img src="%s" alt="">`, strings.ReplaceAll(picture(n, pageWidth, "&format=jpeg"), "&", "&amp;"))
 	}
 	return b.String()
 }

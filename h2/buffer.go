@@ -10,7 +10,7 @@ const (
 )
 
 type chunk struct {
-	bytes []byte // of its full length
+	bytes []byte // of its full length; a lent one's belong to who writes
 	next  *chunk
 	r, w  int // bytes[r:w] wait
 }
@@ -27,23 +27,53 @@ func newChunk(n int) *chunk {
 	return largeChunks.Get().(*chunk)
 }
 
-func (k *chunk) release() {
-	k.next, k.r, k.w = nil, 0, 0
-	if len(k.bytes) == smallChunk {
-		smallChunks.Put(k)
-	} else {
-		largeChunks.Put(k)
-	}
-}
+// rest is how many bytes of it wait.
+func (k *chunk) rest() int { return k.w - k.r }
 
 // A buffer is a queue of bytes. The zero value is empty and ready.
 type buffer struct {
 	first, last *chunk
 	size        int
 	written     int64 // bytes ever appended
+	lent        chunk // the last one, while its bytes are those of who writes
 }
 
 func (b *buffer) len() int { return b.size }
+
+// held is how many of the bytes are copies.
+func (b *buffer) held() int { return b.size - b.lent.rest() }
+
+// lend appends p without a copy, until it has been read or is kept. Until then
+// nothing can be appended.
+func (b *buffer) lend(p []byte) {
+	b.size += len(p)
+	b.written += int64(len(p))
+	b.lent = chunk{bytes: p, w: len(p)}
+	b.push(&b.lent)
+}
+
+// keep copies what is left of the lent bytes and says how many that are.
+func (b *buffer) keep() int {
+	left := b.lent.bytes[b.lent.r:b.lent.w]
+	if len(left) == 0 {
+		b.lent = chunk{}
+		return 0
+	}
+	// It is the last in the queue; the one before it becomes that again.
+	if b.first == &b.lent {
+		b.first, b.last = nil, nil
+	} else {
+		for b.last = b.first; b.last.next != &b.lent; {
+			b.last = b.last.next
+		}
+		b.last.next = nil
+	}
+	b.lent = chunk{}
+	b.size -= len(left)
+	b.written -= int64(len(left))
+	b.append(left)
+	return len(left)
+}
 
 // append copies p to the end.
 func (b *buffer) append(p []byte) {
@@ -82,20 +112,33 @@ func (b *buffer) read(p []byte) int {
 		if b.first = k.next; b.first == nil {
 			b.last = nil
 		}
-		k.release()
+		b.release(k)
 	}
 	b.size -= n
 	return n
 }
 
-// drop gives everything back and says how many bytes that were.
+// drop gives everything back and says how many bytes of its own that were.
 func (b *buffer) drop() int {
-	n := b.size
+	n := b.held()
 	for k := b.first; k != nil; {
 		next := k.next
-		k.release()
+		b.release(k)
 		k = next
 	}
 	b.first, b.last, b.size = nil, nil, 0
 	return n
+}
+
+func (b *buffer) release(k *chunk) {
+	if k == &b.lent {
+		b.lent = chunk{}
+		return
+	}
+	k.next, k.r, k.w = nil, 0, 0
+	if len(k.bytes) == smallChunk {
+		smallChunks.Put(k)
+	} else {
+		largeChunks.Put(k)
+	}
 }

@@ -212,7 +212,11 @@ func TestDeadlinesOfARequest(t *testing.T) {
 func TestHandlersWriteAheadAsFarAsBuffersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := h2.Config{StreamBuffer: 32 << 10, ConnBuffer: 64 << 10}
-		s := serve(t, cfg, nil, bulk)
+		s := serve(t, cfg, nil, func(w http.ResponseWriter, _ *http.Request) {
+			for range 128 {
+				_, _ = w.Write(make([]byte, 8<<10))
+			}
+		})
 		c := s.dial(h2test.Options{Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
 		for i := range 10 {
 			c.Must(c.Open(uint32(2*i+1), true, h2test.Get("/bulk")...))

@@ -90,7 +90,7 @@ func (st *stream) info() StreamInfo {
 	return StreamInfo{
 		ID: st.id, Method: st.method, Path: st.path, Since: st.opened,
 		Urgency: st.params.Urgency, Incremental: st.params.Incremental, Phase: st.phase,
-		Buffered: int64(st.out.len()), Sent: st.sent, Window: st.credit + st.c.peerWindow,
+		Buffered: int64(st.out.held()), Sent: st.sent, Window: st.credit + st.c.peerWindow,
 	}
 }
 

@@ -146,8 +146,9 @@ func (st *stream) send(h *outHeaders, p []byte, end bool) error {
 	return nil
 }
 
-// write copies p into the stream's buffer. It waits while that is full, and
-// ends early when the stream is closed or its write deadline passes.
+// write puts p into the stream's buffer. It waits while that is full, and ends
+// early when the stream is closed or its write deadline passes. What is longer
+// than a buffer is sent from where it is: only the end of it is copied.
 func (st *stream) write(p []byte) (int, error) {
 	c := st.c
 	c.mu.Lock()
@@ -158,7 +159,11 @@ func (st *stream) write(p []byte) (int, error) {
 			return n, err
 		}
 		room := c.room(st)
-		if room <= 0 {
+		switch {
+		case len(p)-n > c.s.cfg.StreamBuffer:
+			m, err := st.lend(p[n:])
+			return n + m, err
+		case room <= 0:
 			c.awaitRoom(st)
 			continue
 		}
@@ -169,6 +174,22 @@ func (st *stream) write(p []byte) (int, error) {
 		c.offer(st)
 	}
 	return n, st.writable()
+}
+
+// lend lets the writer take p itself, and waits until so little is left of it
+// that it fits the buffer. It says how much of p was taken or copied.
+func (st *stream) lend(p []byte) (int, error) {
+	c := st.c
+	st.out.lend(p)
+	c.offer(st)
+	for st.err == nil && c.room(st) < 0 {
+		c.awaitRoom(st)
+	}
+	if st.err != nil {
+		return int(max(st.sent-(st.out.written-int64(len(p))), 0)), st.err
+	}
+	c.buffered += st.out.keep()
+	return len(p), nil
 }
 
 // writable is nil while the handler may write.

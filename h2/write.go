@@ -95,7 +95,7 @@ func (c *conn) assemble() bool {
 
 // assembleFront takes the streams whose next frame is no DATA with bytes.
 func (c *conn) assembleFront() {
-	for len(c.out) < recordSize {
+	for len(c.out) < c.batch() {
 		st := c.front.peek()
 		if st == nil {
 			return
@@ -172,7 +172,7 @@ func (c *conn) assembleData() {
 		c.unblockAll()
 	}
 	for {
-		room := recordSize - frameHeader - len(c.out)
+		room := c.batch() - frameHeader - len(c.out)
 		if room < 512 || c.front.peek() != nil {
 			return
 		}
@@ -208,12 +208,13 @@ func (c *conn) putData(st *stream, room int) {
 	c.out = appendFrame(c.out, n, http2.FrameData, flags, st.id)
 	at := len(c.out)
 	c.out = extend(c.out, n)
+	held := st.out.held()
 	st.out.read(c.out[at:])
+	c.buffered -= held - st.out.held()
 	st.sent += int64(n)
 	st.pace.taken += int64(n)
 	st.credit -= int64(n)
 	c.sendWindow -= int64(n)
-	c.buffered -= n
 	st.pass = c.passes + 1
 	c.connMoves()
 	c.glitches.earn(int64(n))

@@ -86,8 +86,8 @@ func TestPhasesOfAPictureAreTold(t *testing.T) {
 	inPhases := []phaseMark{
 		{priority.Header, header, 0},
 		{priority.Preview, sizes.Of(priority.Preview), header},
-		{priority.Good, sizes.Of(priority.Good), header + 50_002},
-		{priority.Rest, sizes.Of(priority.Rest), header + 50_002 + 50_010},
+		{priority.Good, sizes.Of(priority.Good), header + 50_010},
+		{priority.Rest, sizes.Of(priority.Rest), header + 50_010 + 50_010},
 	}
 	png := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"), make([]byte, 500)...)
 	lines := []phaseMark{{priority.Header, 33, 0}, {priority.Body, int64(len(png)) - 33, 33}}

@@ -39,6 +39,11 @@ func TestNewPlanSettlesTheEncoding(t *testing.T) {
 		{"what was asked is kept", wish(small, func(r *media.Request) {
 			r.Quality, r.MaxBytes, r.Progressive, r.Keep.ICC = 33, 5000, true, true
 		}), media.JPEG, media.Encode{Format: media.JPEG, Quality: 33, MaxBytes: 5000, Progressive: true, Effort: 1, Keep: media.Keep{ICC: true}}},
+		{"a JPEG may be progressive where others are not", wish(small, jpegOnly), media.JPEG, media.Encode{Format: media.JPEG, Quality: 80, Effort: 1, Progressive: true}},
+		{"a photo of 12 million pixels too", wish(jpegOnly), media.JPEG, media.Encode{Format: media.JPEG, Quality: 80, Effort: 1, Progressive: true}},
+		{"not one whose coefficients would be much", wish(jpegOnly, enlarged, boxes(media.Size{Width: 8000})), media.JPEG, media.Encode{Format: media.JPEG, Quality: 80}},
+		{"but when it is asked for", wish(jpegOnly, enlarged, boxes(media.Size{Width: 8000}), func(r *media.Request) { r.Progressive = true }), media.JPEG, media.Encode{Format: media.JPEG, Quality: 80, Effort: 1, Progressive: true}},
+		{"nor another format", wish(small, jpegOnly), media.PNG, media.Encode{Format: media.PNG, Quality: 100, Lossless: true, Effort: 6}},
 		{"raw rows are pixels and nothing else", wish(small, func(r *media.Request) {
 			r.Quality, r.MaxBytes, r.Progressive, r.Keep.ICC = 33, 5000, true, true
 		}), media.Raw, media.Encode{Format: media.Raw, Quality: 100, Lossless: true}},
@@ -54,6 +59,20 @@ func TestNewPlanSettlesTheEncoding(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func jpegOnly(r *media.Request) { r.ProgressiveJPEG = true }
+
+// TestProgressiveIsPaidFor: whoever admits the plan sees what it costs.
+func TestProgressiveIsPaidFor(t *testing.T) {
+	plain, progressive := planned(t, photo(), wish(), media.JPEG), planned(t, photo(), wish(jpegOnly), media.JPEG)
+	if plain.Memory >= progressive.Memory || plain.Cost >= progressive.Cost {
+		t.Errorf("memory %d and %d, cost %s and %s", plain.Memory, progressive.Memory, plain.Cost, progressive.Cost)
+	}
+	webp, same := planned(t, photo(), wish(), media.WebP), planned(t, photo(), wish(jpegOnly), media.WebP)
+	if webp.Memory != same.Memory || webp.Cost != same.Cost || webp.Steps() != progressive.Steps() {
+		t.Error("WebP is not what it is without")
 	}
 }
 

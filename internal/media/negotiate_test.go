@@ -42,6 +42,44 @@ func TestAcceptKey(t *testing.T) {
 	}
 }
 
+// TestMayBeJPEG: no source whose sides every format can have gives JPEG where
+// it says so.
+func TestMayBeJPEG(t *testing.T) {
+	tests := []struct {
+		name, header string
+		lossless     bool
+		without      media.Format
+		want         bool
+	}{
+		{"old clients", "", false, "", true},
+		{"curl", curl, false, "", true},
+		{"Chrome", chrome, false, "", false},
+		{"Firefox", firefox, false, "", false},
+		{"only WebP", "image/webp,*/*;q=0.8", false, "", false},
+		{"WebP that is not written", "image/webp,*/*;q=0.8", false, media.WebP, true},
+		{"JPEG is liked better", "image/webp;q=0.5,image/jpeg", false, "", true},
+		{"nothing may be lost", "", true, "", false},
+		{"JPEG is refused", "image/jpeg;q=0,*/*", false, "", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			can := everything()
+			if test.without != "" {
+				can.Write[test.without] = false
+			}
+			accept, req := media.ParseAccept(test.header), wish(func(r *media.Request) { r.Lossless = test.lossless })
+			if got := media.MayBeJPEG(accept, req, can); got != test.want {
+				t.Errorf("got %t", got)
+			}
+			for _, info := range []media.Info{photo(), photo(func(i *media.Info) { i.Alpha = true }), photo(func(i *media.Info) { i.Animated, i.Frames = true, 9 })} {
+				if media.Negotiate(accept, info, req, can) == media.JPEG && !test.want {
+					t.Errorf("%+v becomes one", info)
+				}
+			}
+		})
+	}
+}
+
 func TestNegotiate(t *testing.T) {
 	alpha := func(i *media.Info) { i.Format, i.Alpha, i.Bands = media.PNG, true, 4 }
 	animated := func(i *media.Info) { i.Format, i.Animated, i.Frames, i.Alpha = media.GIF, true, 5, true }

@@ -61,6 +61,7 @@ func TestParse(t *testing.T) {
 		{"format=jpg&quality=60&effort=9&progressive", wish(func(r *media.Request) {
 			r.Format, r.Quality, r.Effort, r.Progressive = media.JPEG, 60, 9, true
 		})},
+		{"format=jpeg&progressive=jpeg", wish(func(r *media.Request) { r.Format, r.ProgressiveJPEG = media.JPEG, true })},
 		{"format=tif", wish(func(r *media.Request) { r.Format = media.TIFF })},
 		{"encoder=json&placeholders=lqip,color", wish(func(r *media.Request) {
 			r.Encoder, r.Placeholders = media.EncodeJSON, media.Placeholders{LQIP: true, Color: true}
@@ -264,12 +265,30 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+func TestProgressiveJPEGIsNoPartOfOtherFormats(t *testing.T) {
+	for query, want := range map[string]string{
+		"format=webp&progressive=jpeg": "format=webp",
+		"format=png&progressive=jpeg":  "format=png",
+		"format=jpeg&progressive=jpeg": "format=jpeg&progressive=jpeg",
+		"progressive=jpeg":             "progressive=jpeg",
+		"progressive=false":            "",
+	} {
+		req, err := parse(t, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := req.Canonical(); got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+}
+
 func TestCanonicalTellsEveryParameterApart(t *testing.T) {
 	queries := []string{
 		"", "sizes=300x0", "sizes=300x0,200x0", "fit=cover", "enlarge", "gravity=north", "gravity=0.1,0.2", "crop=0,0,1,1", "rotate=90",
 		"flip", "flop", "trim", "trim=11", "background=fff", "blur=1", "sharpen=1", "grayscale", "watermark=a", "watermark=a&watermark_gravity=center",
 		"watermark=a&watermark_opacity=0.5", "watermark=a&watermark_scale=0.5", "watermark=a&watermark_x=1", "watermark=a&watermark_y=1",
-		"format=png", "quality=50", "max_bytes=5000", "ssim=0.95", "ssim=0.955", "linear", "shrink=fast", "shrink=none", "lossless", "effort=0", "progressive", "page=2", "frames=1", "keep=exif", "keep=icc",
+		"format=png", "quality=50", "max_bytes=5000", "ssim=0.95", "ssim=0.955", "linear", "shrink=fast", "shrink=none", "lossless", "effort=0", "progressive", "progressive=jpeg", "page=2", "frames=1", "keep=exif", "keep=icc",
 		"keep=xmp", "keep=iptc", "keep=copyright",
 	}
 	seen := map[string]string{}

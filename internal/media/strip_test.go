@@ -250,6 +250,8 @@ func TestPlansKeepTheOriginalOnlyWhenNothingIsAsked(t *testing.T) {
 		{"the box is its own size", photo(), wish(boxes(media.Size{Width: 4000, Height: 3000}), fitted(media.Cover)), media.JPEG, true},
 		{"the server is busy", photo(), wish(func(r *media.Request) { r.Effort = media.EffortEased }), media.JPEG, true},
 		{"it travels in JSON", photo(), wish(func(r *media.Request) { r.Encoder = media.EncodeJSON }), media.JPEG, true},
+		{"a progressive one is, and may be so", photo(func(i *media.Info) { i.Progressive = true }), wish(jpegOnly), media.JPEG, true},
+		{"one that is not should be so", photo(), wish(jpegOnly), media.JPEG, false},
 		{"all frames are kept", photo(animation), wish(), media.GIF, true},
 		{"some frames are", photo(animation), wish(func(r *media.Request) { r.Frames = 2 }), media.GIF, false},
 		{"it begins at a later one", photo(animation), wish(func(r *media.Request) { r.Page = 2 }), media.GIF, false},

@@ -42,15 +42,17 @@ const components = 4
 // is mostly metadata does not get in front of a page.
 const headerLimit = 64 << 10
 
-// jpeg follows a JPEG from marker to marker. Each phase ends with a marker,
-// because a decoder shows the end of a scan only once it sees what follows.
+// jpeg follows a JPEG from marker to marker. Each phase ends with the header of
+// the next scan, or the end marker: decoders that smooth the averages of blocks
+// hold the last two rows of a scan back until the next one has begun.
 type jpeg struct {
 	total, done int64
 	start       int64 // where the header ended
 	place       place
 	phase       priority.Phase
-	code        byte // of the marker or segment
-	left        int  // bytes of the length, then of the segment
+	coming      priority.Phase // that which begins with the next scan's data
+	code        byte           // of the marker or segment
+	left        int            // bytes of the length, then of the segment
 	head        [6 + 3*components]byte
 	filled      int  // of head
 	frame       bool // there was one
@@ -157,6 +159,7 @@ func (j *jpeg) marker(code byte) {
 	case code == markerSOI || code == markerTEM || code >= markerRST0 && code <= markerRST7:
 		j.place = atMarker
 	case code == markerEOI || code == 0:
+		j.scanFollows()
 		j.end()
 	default:
 		j.place = atLength
@@ -197,6 +200,7 @@ func (j *jpeg) segmentDone() {
 	switch {
 	case j.code == markerSOS:
 		j.place = inScan
+		j.scanFollows()
 		if j.phase == priority.Header {
 			j.layoutKnown()
 		}
@@ -228,7 +232,14 @@ func (j *jpeg) beginFrame() {
 func (j *jpeg) layoutKnown() {
 	j.phase = priority.Body
 	if j.progressive {
-		j.phase = priority.Preview
+		j.phase, j.coming = priority.Preview, priority.Preview
+	}
+}
+
+// scanFollows is where what the scans so far have brought can be shown in full.
+func (j *jpeg) scanFollows() {
+	if j.phase == priority.Preview || j.phase == priority.Good {
+		j.phase = j.coming
 	}
 }
 
@@ -270,11 +281,11 @@ func (c *coded) add(low, high, before, after byte) {
 
 // advance is at the end of a scan.
 func (j *jpeg) advance() {
-	if j.phase == priority.Preview && j.all(func(c coded) bool { return c.dc }) {
-		j.phase = priority.Good
+	if j.coming == priority.Preview && j.all(func(c coded) bool { return c.dc }) {
+		j.coming = priority.Good
 	}
-	if j.phase == priority.Good && j.good() {
-		j.phase = priority.Rest
+	if j.coming == priority.Good && j.good() {
+		j.coming = priority.Rest
 	}
 }
 

@@ -97,15 +97,29 @@ func bounds(data []byte, total int64) (header, preview, good int) {
 	var dc, ac [4]bool
 	var luma [64]bool
 	preview, good = len(data), len(data)
-	var last []byte // header of the scan before
+	var last []byte                                     // header of the scan before
+	pendingPreview, pendingGood := len(data), len(data) // scans that end there, where the next has not begun
 	for _, m := range all {
 		if frame != nil && header >= 0 && last != nil {
 			note(frame, last, &dc, &ac, &luma)
-			progress(m.end, total, header, frame, dc, ac, luma, &preview, &good, len(data))
+			progress(m.end, total, header, frame, dc, ac, luma, &pendingPreview, &pendingGood, len(data))
 		}
 		last = nil
 		meta := m.code >= 0xe0 && m.code <= 0xef || m.code == 0xfe
+		shown := 0
 		complete := m.body != nil && m.end+2+len(m.body) <= len(data) && len(m.body) == max(int(data[m.end])<<8|int(data[m.end+1]), 2)-2
+		switch {
+		case m.code == 0xda && complete:
+			shown = m.end + 2 + len(m.body)
+		case m.code == 0xd9 || m.code == 0:
+			shown = m.end
+		}
+		if shown > 0 && pendingPreview < len(data) {
+			preview = min(preview, shown)
+		}
+		if shown > 0 && pendingGood < len(data) {
+			good = min(good, shown)
+		}
 		switch {
 		case header < 0 && known && meta:
 			header = m.end
@@ -234,14 +248,11 @@ func TestBoundariesOfAJPEG(t *testing.T) {
 				return
 			}
 			header, preview := int(got.Of(priority.Header)), int(got.Of(priority.Preview))
-			if scans := scansIn(test.data[:header+preview]); scans != test.preview {
-				t.Errorf("the preview ends with scan %d, want %d", scans, test.preview)
+			if scans := scansIn(test.data[:header+preview]); scans != test.preview+1 {
+				t.Errorf("the preview ends where scan %d begins, want %d", scans, test.preview+1)
 			}
-			if scans := scansIn(test.data[:header+preview+int(got.Of(priority.Good))]); scans != test.good {
-				t.Errorf("good ends with scan %d, want %d", scans, test.good)
-			}
-			if data := test.data[:header+preview]; data[len(data)-2] != 0xff {
-				t.Error("the preview does not end with a marker")
+			if scans := scansIn(test.data[:header+preview+int(got.Of(priority.Good))]); scans != test.good+1 {
+				t.Errorf("good ends where scan %d begins, want %d", scans, test.good+1)
 			}
 		})
 	}

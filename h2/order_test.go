@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log"
+	"log" //nolint:depguard // http.Server logs with it
 	"net/http"
 	"strings"
 	"testing"

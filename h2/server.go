@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log"
+	"log" //nolint:depguard // net/http logs with it where there is no ErrorLog
 	"net"
 	"net/http"
 	"slices"

@@ -17,10 +17,9 @@ import (
 //
 // Its states are those of RFC 9113, 5.1, kept as two halves that close apart:
 //
-//	             recvDone  sendDone
-//	open         no        no        both sides may send
-//	half closed  yes       no        the request is complete (remote)
-//	closed       yes       yes       or reset by either side
+//	open:        both sides may send
+//	half closed: recvDone, the request is complete (remote)
+//	closed:      recvDone and sendDone, or reset by either side; gone is set
 //
 // Half closed (local) does not last: once our answer is complete nobody reads
 // what the client still sends, and it is asked to stop (RST_STREAM, NO_ERROR).

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,8 +21,8 @@ type outHeaders struct {
 	endStream bool
 }
 
-// encode appends the block to what enc writes to.
-func (h *outHeaders) encode(enc *hpack.Encoder) error {
+// encode appends the block to out, which is what enc writes to.
+func (h *outHeaders) encode(enc *hpack.Encoder, out *bytes.Buffer) error {
 	if h.status != 0 {
 		if err := enc.WriteField(hpack.HeaderField{Name: ":status", Value: statusText(h.status)}); err != nil {
 			return err
@@ -31,11 +32,60 @@ func (h *outHeaders) encode(enc *hpack.Encoder) error {
 		return nil
 	}
 	for _, f := range h.fields.list {
+		// Behind :status only: a change of the table's size, which enc may have
+		// to tell, comes first in a block (RFC 7541, 4.2).
+		if index := rarelyTwice(f.Name); index != 0 && h.status != 0 {
+			appendLiteral(out, index, f.Value)
+			continue
+		}
 		if err := enc.WriteField(f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rarelyTwice is the place in HPACK's static table (RFC 7541, appendix A) of a
+// field whose value is another one in nearly every response. In the dynamic
+// table it would only push out those that come again.
+func rarelyTwice(name string) int {
+	switch name {
+	case "content-length":
+		return 28
+	case "content-range":
+		return 30
+	case "etag":
+		return 34
+	case "last-modified":
+		return 44
+	case "location":
+		return 46
+	}
+	return 0
+}
+
+// appendLiteral writes a literal field without indexing whose name is in the
+// static table beyond its 15th place (RFC 7541, 6.2.2).
+func appendLiteral(out *bytes.Buffer, index int, value string) {
+	b := append(out.AvailableBuffer(), 0x0f, byte(index-15))
+	if short := hpack.HuffmanEncodeLength(value); short < uint64(len(value)) {
+		b = hpack.AppendHuffmanString(appendLength(b, 0x80, short), value)
+	} else {
+		b = append(appendLength(b, 0, uint64(len(value))), value...)
+	}
+	out.Write(b)
+}
+
+// appendLength writes an integer with a prefix of seven bits (RFC 7541, 5.1).
+func appendLength(b []byte, flag byte, n uint64) []byte {
+	if n < 127 {
+		return append(b, flag|byte(n))
+	}
+	b = append(b, flag|127)
+	for n -= 127; n >= 128; n >>= 7 {
+		b = append(b, byte(n)|0x80)
+	}
+	return append(b, byte(n))
 }
 
 // release gives the fields back; h is of no use afterwards. Whoever encodes or

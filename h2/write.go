@@ -141,7 +141,7 @@ func (c *conn) putHeads(st *stream) {
 // the client's MAX_FRAME_SIZE asks for.
 func (c *conn) putHeaders(st *stream, h *outHeaders, end bool) {
 	c.encoded.Reset()
-	err := h.encode(c.enc)
+	err := h.encode(c.enc, &c.encoded)
 	h.release()
 	if err != nil {
 		c.resetStream(st, http2.ErrCodeInternal, err)

@@ -266,16 +266,13 @@ func (j *jpeg) scanned() {
 }
 
 func (c *coded) add(low, high, before, after byte) {
-	switch {
-	case low == 0:
+	if low == 0 {
 		c.dc = c.dc || before == 0
-	default:
-		c.ac = c.ac || before == 0
-		if after <= 1 {
-			for k := low; k <= high; k++ {
-				c.high |= 1 << k
-			}
-		}
+		return
+	}
+	c.ac = c.ac || before == 0
+	for k := low; k <= high && after <= 1; k++ {
+		c.high |= 1 << k
 	}
 }
 

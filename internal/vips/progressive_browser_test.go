@@ -143,7 +143,7 @@ func TestChromiumLearnsTheSizeFromTheHeader(t *testing.T) {
 	if err := page.Evaluate(ctx, fmt.Sprintf("first%d.naturalWidth", header-1), &early); err != nil || early != 0 {
 		t.Errorf("with a byte less it is %d wide: %v", early, err)
 	}
-	for !lastLinePainted(t, ctx, page) {
+	for !lastLinePainted(ctx, t, page) {
 		if ctx.Err() != nil {
 			t.Fatal("with the preview the last line is not painted")
 		}
@@ -152,7 +152,7 @@ func TestChromiumLearnsTheSizeFromTheHeader(t *testing.T) {
 
 // lastLinePainted looks at the picture that lies in the upper left corner of a
 // red page.
-func lastLinePainted(t *testing.T, ctx context.Context, page *browser.Page) bool {
+func lastLinePainted(ctx context.Context, t *testing.T, page *browser.Page) bool {
 	t.Helper()
 	shot, err := page.CaptureScreenshot(ctx)
 	if err != nil {

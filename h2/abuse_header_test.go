@@ -261,10 +261,11 @@ func TestSlowHeaders(t *testing.T) {
 			return err
 		},
 		"a frame that comes a byte a second": func(c *h2test.Client) error {
-			for _, b := range append([]byte{0, 0, 30, 1, 5, 0, 0, 0, 1}, headers(c)...) {
-				if _, err := c.Conn.Write([]byte{b}); err != nil {
-					break // the server has had enough
-				}
+			frame := append([]byte{0, 0, 30, 1, 5, 0, 0, 0, 1}, headers(c)...)
+			for len(frame) > 0 && !c.Left() {
+				// An error says what Left will: the server has had enough.
+				_, _ = c.Conn.Write(frame[:1])
+				frame = frame[1:]
 				pass(time.Second)
 			}
 			return nil

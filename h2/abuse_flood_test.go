@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -153,30 +154,36 @@ func TestUnknownFrameInsideAHeaderBlockEndsTheConnection(t *testing.T) {
 // A client that asks for answers and does not read them: what waits to be sent
 // is bounded, whatever the frames are that ask.
 func TestControlFramesForAClientThatDoesNotRead(t *testing.T) {
-	for name, send := range map[string]func(c *h2test.Client, i int) error{
-		"PING": func(c *h2test.Client, _ int) error {
+	for name, tt := range map[string]struct {
+		atMost int
+		send   func(c *h2test.Client, i int) error
+	}{
+		"PING": {64<<10/17 + 2, func(c *h2test.Client, _ int) error {
 			return c.Framer.WritePing(false, [8]byte{1})
-		},
-		"SETTINGS": func(c *h2test.Client, _ int) error {
+		}},
+		"SETTINGS": {510, func(c *h2test.Client, _ int) error {
 			return c.Framer.WriteSettings()
-		},
-		"requests that are reset": func(c *h2test.Client, i int) error {
+		}},
+		"requests that are reset": {1010, func(c *h2test.Client, i int) error {
 			fields := append(h2test.Get("/"), "Upper", "case")
 			return c.Open(uint32(2*i+1), true, fields...)
-		},
-		"bodies whose window is given back": func(c *h2test.Client, i int) error {
+		}},
+		"bodies whose window is given back": {1500, func(c *h2test.Client, i int) error {
 			if err := c.Open(uint32(2*i+1), false, h2test.Post("/")...); err != nil {
 				return err
 			}
 			return c.Framer.WriteDataPadded(uint32(2*i+1), true, nil, make([]byte, 8))
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			attack(t, h2.Config{}, hello, func(t *testing.T, x *target) {
 				c := x.client(h2test.Options{Deaf: true})
-				const tries = 100_000
-				if sent := flood(c, tries, func(i int) error { return send(c, i) }); sent > 20_000 {
-					t.Errorf("%d were accepted without an answer being read", sent)
+				if sent := flood(c, 100_000, func(i int) error { return tt.send(c, i) }); sent > tt.atMost {
+					t.Errorf("%d were accepted without an answer being read, want at most %d", sent, tt.atMost)
+				}
+				pass(time.Second)
+				if open := x.h2.Connections(); len(open) != 0 {
+					t.Error("the connection is still open")
 				}
 			})
 		})

@@ -19,10 +19,10 @@ BENCH ?= .
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools bench-jobs demo-pool demo-cluster demo-schedule fuzz lint vuln nocgo vet screenshots clean
+.PHONY: help run build test test-heavy soak test-conformance-heavy test-crash-cache bench bench-micro bench-pools bench-jobs bench-h2 demo-pool demo-cluster demo-schedule fuzz lint vuln nocgo vet screenshots clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-24s %s\n", $$1, $$2}' Makefile
 
 # setup-NAME installs what NAME needs; it does nothing when nothing is missing.
 setup-%:
@@ -64,6 +64,9 @@ bench-pools: setup-build ## compare worker pools for six minutes (ARGS=-short fo
 
 bench-jobs: setup-demo-cluster ## measure the job stores beside River and asynq (ARGS as bench/jobs takes them)
 	cd bench/jobs && go run . $(ARGS)
+
+bench-h2: setup-bench-h2 build ## load pages of pictures over a slow link, beside Go's server (root; ARGS=-short for two minutes; -doc writes docs/h2.md)
+	@go run ./bench/h2 $(ARGS)
 
 demo-pool: build ## watch the worker pool grow under 64 clients for 20 s, and shrink again
 	@scripts/demo-pool.sh

@@ -59,7 +59,7 @@ func TestRealFilesKeepTheirBytesAndOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data = data[:min(len(data), 1<<20)]
+		data = data[:min(len(data), 1<<17)] // markers, and some of what is between them
 		for _, format := range []string{file.Content, "jpeg", "gif"} {
 			want := phases(t, format, int64(len(data)), data, whole(data))
 			got := phases(t, format, int64(len(data)), data, func() int { return random.IntN(9000) })
@@ -69,17 +69,13 @@ func TestRealFilesKeepTheirBytesAndOrder(t *testing.T) {
 			if err := inOrder(want); err != nil {
 				t.Errorf("%s as %s: %v", file.Path, format, err)
 			}
+			var counted progressive.Sizes
+			for _, phase := range want {
+				counted[phase]++
+			}
 			sizes := progressive.Measure(format, data)
-			for phase, size := range sizes {
-				var n int64
-				for _, p := range want {
-					if int(p) == phase {
-						n++
-					}
-				}
-				if n != size {
-					t.Errorf("%s as %s: %d bytes of phase %d are measured as %d", file.Path, format, n, phase, size)
-				}
+			if diff := cmp.Diff(counted, sizes); diff != "" {
+				t.Errorf("%s as %s: %s", file.Path, format, diff)
 			}
 			read, err := progressive.MeasureReader(format, strings.NewReader(string(data)), int64(len(data)))
 			if err != nil || !cmp.Equal(sizes, read) {

@@ -79,7 +79,7 @@ type Client struct {
 	answers sync.WaitGroup
 
 	mu     sync.Mutex
-	writes sync.Mutex // held while a frame is written
+	turn   chan struct{} // holds one token; who has it writes
 	events []Event
 	next   int // of events, the first that Next has not returned
 	err    error
@@ -93,8 +93,9 @@ func Dial(tb testing.TB, conn net.Conn, opts Options) *Client {
 	if opts.Patience == 0 {
 		opts.Patience = 30 * time.Second
 	}
-	c := &Client{Conn: conn, tb: tb, opts: opts, done: make(chan struct{}), more: make(chan struct{})}
-	c.Framer = http2.NewFramer(&lockedWriter{mu: &c.writes, w: conn}, conn)
+	c := &Client{Conn: conn, tb: tb, opts: opts, done: make(chan struct{}), turn: make(chan struct{}, 1), more: make(chan struct{})}
+	c.turn <- struct{}{}
+	c.Framer = http2.NewFramer(&testWriter{c: c}, conn)
 	c.Framer.AllowIllegalWrites = true
 	c.enc = hpack.NewEncoder(&c.buf)
 	tb.Cleanup(c.Close)
@@ -110,17 +111,40 @@ func Dial(tb testing.TB, conn net.Conn, opts Options) *Client {
 	return c
 }
 
-// A lockedWriter keeps frames of the test and of the reader apart. A Framer
-// writes each frame with one call.
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  io.Writer
+// A testWriter writes the test's frames. A Framer writes each with one call.
+// While a header block is open it keeps its turn: an acknowledgement inside one
+// would end the connection.
+type testWriter struct {
+	c    *Client
+	held bool
 }
 
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+func (w *testWriter) Write(p []byte) (int, error) {
+	if !w.held {
+		<-w.c.turn
+	}
+	n, err := w.c.Conn.Write(p)
+	if len(p) > 4 && (http2.FrameType(p[3]) == http2.FrameHeaders || http2.FrameType(p[3]) == http2.FrameContinuation) {
+		w.held = !http2.Flags(p[4]).Has(http2.FlagHeadersEndHeaders)
+	}
+	if !w.held {
+		w.c.turn <- struct{}{}
+	}
+	return n, err
+}
+
+// An answerWriter writes what the client answers by itself, unless the
+// connection is closed before it is its turn.
+type answerWriter struct{ c *Client }
+
+func (w answerWriter) Write(p []byte) (int, error) {
+	select {
+	case <-w.c.turn:
+	case <-w.c.done:
+		return 0, net.ErrClosed
+	}
+	defer func() { w.c.turn <- struct{}{} }()
+	return w.c.Conn.Write(p)
 }
 
 // Listen starts to read, once.
@@ -171,7 +195,7 @@ func (c *Client) answer(f http2.Frame) {
 		}
 	}
 	if frame != nil {
-		c.answers.Go(func() { _ = frame(http2.NewFramer(&lockedWriter{mu: &c.writes, w: c.Conn}, nil)) })
+		c.answers.Go(func() { _ = frame(http2.NewFramer(answerWriter{c}, nil)) })
 	}
 }
 

@@ -82,6 +82,9 @@ func (c *conn) checkConn(now time.Time) {
 	case c.due(c.drainDue, now) && c.stage == draining:
 		c.leave()
 	}
+	if c.due(c.grace.until, now) && !c.grace.over {
+		c.wake()
+	}
 	c.checkAlive(now)
 }
 

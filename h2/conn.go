@@ -98,6 +98,7 @@ type conn struct {
 	control    []byte // frames that go first
 	front      fifo   // streams whose next frame is HEADERS or an empty end
 	sched      *priority.Scheduler
+	grace      grace
 	blocked    list // streams with bytes and no window of their own
 	recheck    bool // peerWindow has grown: some of those may go on
 	sendWindow int64

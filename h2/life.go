@@ -30,6 +30,7 @@ func (c *conn) admit(st *stream) {
 		c.idleSince = time.Time{}
 	}
 	c.streams[st.id] = st
+	c.grace.asked(st, st.opened)
 	c.sched.Open(&st.sched, st.params)
 	c.count.StreamsTotal++
 }
@@ -133,6 +134,7 @@ func (c *conn) closeStream(st *stream, cause error) {
 	}
 	st.gone = true
 	delete(c.streams, st.id)
+	c.grace.answers(st)
 	if st.waits {
 		st.waits = false
 		c.pending.remove(st)

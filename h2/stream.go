@@ -89,6 +89,7 @@ type stream struct {
 	blocked            bool    // in conn.blocked: has bytes and no window
 	isReady            bool    // as the scheduler knows it
 	waits              bool    // in conn.pending
+	silent             bool    // as conn.grace counts it
 	served             bool    // its handler has been started
 	gone               bool    // no longer in conn.streams
 	prevLink, nextLink *stream // of conn.blocked or conn.pending

@@ -185,6 +185,10 @@ func (c *conn) assembleData() {
 			c.stallConn()
 			return
 		}
+		if !c.s.cfg.IgnorePhases && c.grace.holds(picked.Owner.(*stream).phase, time.Now) {
+			c.armBy(c.grace.until)
+			return
+		}
 		// The floor of the scheduler lets streams pass whose turn it is not, with
 		// less than a whole frame.
 		c.putData(picked.Owner.(*stream), min(room, c.sched.Limit()))
@@ -253,6 +257,7 @@ func (c *conn) enterPhase(st *stream) {
 
 // offer puts a stream that has something to send where the writer finds it.
 func (c *conn) offer(st *stream) {
+	c.grace.answers(st)
 	switch {
 	case st.err != nil || st.sendDone:
 		return

@@ -201,6 +201,7 @@ func TestSettingsThatAreNoSettings(t *testing.T) {
 		"a frame size too small":               {[]http2.Setting{{ID: http2.SettingMaxFrameSize, Val: 16383}}, http2.ErrCodeProtocol},
 		"a frame size too large":               {[]http2.Setting{{ID: http2.SettingMaxFrameSize, Val: 1 << 24}}, http2.ErrCodeProtocol},
 		"a push that is neither on nor off":    {[]http2.Setting{{ID: http2.SettingEnablePush, Val: 2}}, http2.ErrCodeProtocol},
+		"priorities neither wanted nor not":    {[]http2.Setting{{ID: http2.SettingNoRFC7540Priorities, Val: 2}}, http2.ErrCodeProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			attack(t, h2.Config{}, hello, func(t *testing.T, x *target) {

@@ -122,6 +122,7 @@ type conn struct {
 
 	// Whose wishes count.
 	chain        priority.Chain
+	fieldsOnly   bool                     // SETTINGS_NO_RFC7540_PRIORITIES
 	early        map[uint32]priority.Wish // PRIORITY_UPDATE before HEADERS
 	intermediary bool
 

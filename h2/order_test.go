@@ -246,6 +246,30 @@ func TestBehindAProxyNobodyOvertakes(t *testing.T) {
 	})
 }
 
+// RFC 9218, 2.1.1: whoever says that it does without RFC 7540's priorities is
+// taken at its word, Chromium's chain included.
+func TestAClientWithoutRFC7540IsHeardByItsFieldsOnly(t *testing.T) {
+	for without, want := range map[uint32]uint8{0: 1, 1: priority.DefaultUrgency} {
+		t.Run(fmt.Sprintf("SETTINGS_NO_RFC7540_PRIORITIES is %d", without), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, h2.Config{}, nil, bulk)
+				settings := append(wideSettings(), http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: without})
+				c := s.dial(h2test.Options{Settings: settings, Deaf: true})
+				wide(c)
+				c.Must(c.Framer.WriteHeaders(http2.HeadersFrameParam{
+					StreamID: 1, BlockFragment: c.Block(h2test.Get("/bulk")...), EndStream: true, EndHeaders: true,
+					Priority: http2.PriorityParam{Exclusive: true, Weight: 146},
+				}))
+				c.Must(c.Framer.WritePriority(1, http2.PriorityParam{Exclusive: true, Weight: 219}))
+				synctest.Wait()
+				if got := s.h2.Connections()[0].Streams[0].Urgency; got != want {
+					t.Errorf("its urgency is %d, want %d", got, want)
+				}
+			})
+		})
+	}
+}
+
 func TestAPriorityInTwoLinesIsOneField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, h2.Config{}, nil, bulk)

@@ -38,6 +38,11 @@ func (c *conn) setting(s http2.Setting) error {
 		return c.setPeerWindow(int64(s.Val))
 	case http2.SettingMaxFrameSize:
 		c.peerFrame = int(min(s.Val, recordSize))
+	case http2.SettingNoRFC7540Priorities:
+		if s.Val > 1 {
+			return http2.ConnectionError(http2.ErrCodeProtocol) // RFC 9218, 2.1
+		}
+		c.fieldsOnly = s.Val == 1
 	default:
 		// MAX_CONCURRENT_STREAMS and ENABLE_PUSH are about pushes, of which there
 		// are none; MAX_HEADER_LIST_SIZE is advice; others are unknown (6.5.2).
@@ -113,8 +118,12 @@ func (c *conn) wishOf(st *stream, r *reader, fields []hpack.HeaderField) {
 }
 
 // observe takes priority in RFC 7540's form. On Chromium's chain a weight is an
-// urgency; elsewhere it is a share.
+// urgency; elsewhere it is a share. Of a client that has said so it is ignored
+// (RFC 9218, 2.1.1).
 func (c *conn) observe(st *stream, speaks bool, p http2.PriorityParam) {
+	if c.fieldsOnly {
+		return
+	}
 	weight := int(p.Weight) + 1
 	urgency, known := c.chain.Observe(st.id, p.StreamDep, p.Exclusive, weight)
 	switch {

@@ -91,6 +91,9 @@ type conn struct {
 	peerFrame    int   // MAX_FRAME_SIZE
 	settingsSeen bool
 	settingsAck  bool // the client has acknowledged ours
+	// settingsTaken: its first SETTINGS have been; what they say of RFC 7540's
+	// priorities, that it has none, does not change.
+	settingsTaken, noPriorities bool
 
 	// What goes out.
 	work       sync.Cond // there is something to write, or to stop for
@@ -122,7 +125,6 @@ type conn struct {
 
 	// Whose wishes count.
 	chain        priority.Chain
-	fieldsOnly   bool                     // SETTINGS_NO_RFC7540_PRIORITIES
 	early        map[uint32]priority.Wish // PRIORITY_UPDATE before HEADERS
 	intermediary bool
 
@@ -221,6 +223,9 @@ func (c *conn) begin() {
 		http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: cfg.MaxConcurrentStreams},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(cfg.StreamWindow)},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: uint32(cfg.MaxHeaderBytes)},
+		// The priorities of RFC 7540 count here, since Chromium has no other way
+		// to say that a picture has come into view (RFC 9218, 2.1).
+		http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: 0},
 	)
 	if more := int64(cfg.ConnWindow) - startWindow; more > 0 {
 		c.recvWindow += more

@@ -22,8 +22,9 @@ type reader struct {
 	end      bool
 	prio     http2.PriorityParam
 	hasPrio  bool
-	complete bool // it has all its frames
-	opens    bool // it is a request that gets a stream
+	signal   signal // what its priority says
+	complete bool   // it has all its frames
+	opens    bool   // it is a request that gets a stream
 }
 
 func (r *reader) init(c *conn) {
@@ -319,6 +320,10 @@ func (c *conn) headerBlock(r *reader) error {
 	c.newest = r.id
 	if r.hasPrio && r.prio.StreamDep == r.id {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeProtocol}
+	}
+	r.signal = signal{}
+	if r.hasPrio {
+		r.signal = c.signalOf(r.id, r.prio)
 	}
 	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams || !r.block.tooLarge() && !c.holds(r.block.size) {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeRefusedStream}

@@ -19,9 +19,15 @@ func (c *conn) settings(f *http2.SettingsFrame) error {
 		c.settingsAck = true
 		return nil
 	}
+	said := c.noPriorities
 	if err := f.ForeachSetting(c.setting); err != nil {
 		return err
 	}
+	// What the first frame says of it holds for good (RFC 9218, 2.1).
+	if c.settingsTaken && c.noPriorities != said {
+		return http2.ConnectionError(http2.ErrCodeProtocol)
+	}
+	c.settingsTaken = true
 	c.queueFrame(http2.FrameSettings, http2.FlagSettingsAck, 0)
 	return nil
 }
@@ -42,7 +48,7 @@ func (c *conn) setting(s http2.Setting) error {
 		if s.Val > 1 {
 			return http2.ConnectionError(http2.ErrCodeProtocol) // RFC 9218, 2.1
 		}
-		c.fieldsOnly = s.Val == 1
+		c.noPriorities = s.Val == 1
 	default:
 		// MAX_CONCURRENT_STREAMS and ENABLE_PUSH are about pushes, of which there
 		// are none; MAX_HEADER_LIST_SIZE is advice; others are unknown (6.5.2).
@@ -95,15 +101,11 @@ func (c *conn) wishOf(st *stream, r *reader, fields []hpack.HeaderField) {
 			}
 			field += fields[i].Value
 		case "via", "forwarded", "x-forwarded-for":
-			// Behind a proxy the wishes are of people who know nothing of each
-			// other: whoever asks for more would take it from the rest.
-			c.intermediary = true
+			c.behindProxy()
 		}
 	}
 	st.client = priority.ParseField(field)
-	if r.hasPrio {
-		c.observe(st, st.client.Urgency < 0, r.prio)
-	}
+	st.heed(r.signal, st.client.Urgency < 0)
 	if len(c.early) > 0 {
 		if w, ok := c.early[st.id]; ok {
 			st.client = w
@@ -117,20 +119,45 @@ func (c *conn) wishOf(st *stream, r *reader, fields []hpack.HeaderField) {
 	st.params = c.paramsOf(st)
 }
 
-// observe takes priority in RFC 7540's form. On Chromium's chain a weight is an
-// urgency; elsewhere it is a share. Of a client that has said so it is ignored
-// (RFC 9218, 2.1.1).
-func (c *conn) observe(st *stream, speaks bool, p http2.PriorityParam) {
-	if c.fieldsOnly {
+// behindProxy: the wishes are of people who know nothing of each other, and
+// whoever asks for more would take it from the rest. From the first request that
+// shows it on, all count as if nothing had been said, those before it too.
+func (c *conn) behindProxy() {
+	if c.intermediary {
 		return
 	}
-	weight := int(p.Weight) + 1
-	urgency, known := c.chain.Observe(st.id, p.StreamDep, p.Exclusive, weight)
+	c.intermediary = true
+	for _, st := range c.streams {
+		c.reprioritize(st)
+	}
+}
+
+// A signal is priority in RFC 7540's form. The zero one says nothing.
+type signal struct {
+	weight  int   // 1 to 256
+	urgency uint8 // on Chromium's chain, where a weight is an urgency
+	chained bool
+}
+
+// signalOf takes the priority of each HEADERS and PRIORITY frame, in the order
+// in which they come: the chain has links of requests that are refused, too.
+func (c *conn) signalOf(id uint32, p http2.PriorityParam) signal {
+	if c.noPriorities {
+		return signal{} // the client has said that it has none
+	}
+	s := signal{weight: int(p.Weight) + 1}
+	s.urgency, s.chained = c.chain.Observe(id, p.StreamDep, p.Exclusive, s.weight)
+	return s
+}
+
+// heed makes a signal a stream's wish. Off Chromium's chain a weight is a share.
+func (st *stream) heed(s signal, speaks bool) {
 	switch {
-	case !known:
-		st.weight = uint16(weight)
+	case s.weight == 0:
+	case !s.chained:
+		st.weight = uint16(s.weight)
 	case speaks:
-		st.client.Urgency = int8(urgency)
+		st.client.Urgency = int8(s.urgency)
 	}
 }
 
@@ -157,13 +184,11 @@ func (c *conn) priorityFrame(id uint32, p http2.PriorityParam) error {
 	if p.StreamDep == id {
 		return http2.StreamError{StreamID: id, Code: http2.ErrCodeProtocol}
 	}
-	st := c.streams[id]
-	if st == nil {
-		c.chain.Observe(id, p.StreamDep, p.Exclusive, int(p.Weight)+1)
-		return nil
+	said := c.signalOf(id, p)
+	if st := c.streams[id]; st != nil {
+		st.heed(said, true)
+		c.reprioritize(st)
 	}
-	c.observe(st, true, p)
-	c.reprioritize(st)
 	return nil
 }
 

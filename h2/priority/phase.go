@@ -1,5 +1,7 @@
 package priority
 
+import "fmt"
+
 // Phase is what a part of a response is good for. A picture that says where its
 // phases end lets all pictures of a page appear before any of them is complete.
 type Phase uint8
@@ -12,6 +14,16 @@ const (
 	Good                 // enough for the eye
 	Rest                 // refinement
 )
+
+// String is the name of the phase in lower case.
+func (p Phase) String() string {
+	if p > Rest {
+		return fmt.Sprintf("phase %d", uint8(p))
+	}
+	return phaseNames[p]
+}
+
+var phaseNames = [...]string{Body: "body", Header: "header", Preview: "preview", Good: "good", Rest: "rest"}
 
 // Effective is the urgency that counts once a phase is known: the header of a
 // picture is as urgent as a style sheet, its refinement can wait for all that

@@ -23,11 +23,6 @@ type H2Server interface {
 	Stats() h2.Stats
 }
 
-// phaseNames are those of metrics and documents, by priority.Phase.
-var phaseNames = [...]string{
-	priority.Body: "body", priority.Header: "header", priority.Preview: "preview", priority.Good: "good", priority.Rest: "rest",
-}
-
 // phasesShown are in the order in which they leave.
 var phasesShown = [...]priority.Phase{priority.Header, priority.Preview, priority.Body, priority.Good, priority.Rest}
 
@@ -100,8 +95,8 @@ func describeCounts(s h2.Stats) h2Counts {
 		ResetsByUs: s.ResetsSent, ResetsByClients: s.ResetsReceived,
 		GoAways: map[string]uint64{}, Stalls: s.Stalls,
 	}
-	for phase, name := range phaseNames {
-		counts.Frames[name], counts.Bytes[name] = s.Frames[phase], s.Bytes[phase]
+	for _, phase := range phasesShown {
+		counts.Frames[phase.String()], counts.Bytes[phase.String()] = s.Frames[phase], s.Bytes[phase]
 	}
 	for code, n := range s.GoAways {
 		counts.GoAways[code.String()] = n
@@ -117,7 +112,7 @@ func describeConnection(c h2.ConnInfo, now time.Time) h2Connection {
 	for _, s := range c.Streams {
 		shown.Streams = append(shown.Streams, h2Stream{
 			ID: s.ID, Method: shorten(s.Method), Path: shorten(s.Path), Urgency: s.Urgency, Incremental: s.Incremental,
-			Phase: phaseNames[s.Phase], Buffered: s.Buffered, Sent: s.Sent, Window: s.Window, Age: now.Sub(s.Since).Seconds(),
+			Phase: s.Phase.String(), Buffered: s.Buffered, Sent: s.Sent, Window: s.Window, Age: now.Sub(s.Since).Seconds(),
 		})
 	}
 	return shown

@@ -33,10 +33,10 @@ func h2Figures() []h2Figure {
 	}
 	frames := prometheus.NewDesc("spillway_h2_data_frames_total", "DATA frames sent, by what was in them.", []string{"listener", "phase"}, nil)
 	sent := prometheus.NewDesc("spillway_h2_data_bytes_total", "Bytes of bodies sent, by what they are.", []string{"listener", "phase"}, nil)
-	for phase, name := range phaseNames {
+	for _, phase := range phasesShown {
 		figures = append(figures,
-			h2Figure{frames, prometheus.CounterValue, name, func(s h2.Stats) float64 { return float64(s.Frames[phase]) }},
-			h2Figure{sent, prometheus.CounterValue, name, func(s h2.Stats) float64 { return float64(s.Bytes[phase]) }})
+			h2Figure{frames, prometheus.CounterValue, phase.String(), func(s h2.Stats) float64 { return float64(s.Frames[phase]) }},
+			h2Figure{sent, prometheus.CounterValue, phase.String(), func(s h2.Stats) float64 { return float64(s.Bytes[phase]) }})
 	}
 	resets := prometheus.NewDesc("spillway_h2_resets_total", "Streams that were reset, by whom.", []string{"listener", "by"}, nil)
 	return append(figures,

@@ -92,10 +92,10 @@ func (l h2Listener) Phases() []h2Share {
 	var shares []h2Share
 	var before int64
 	for _, phase := range phasesShown {
-		n := int64(l.Stats.Bytes[phaseNames[phase]])
+		n := int64(l.Stats.Bytes[phase.String()])
 		from := before * 1000 / all
 		before += n
-		shares = append(shares, h2Share{phaseNames[phase], n, from, before*1000/all - from})
+		shares = append(shares, h2Share{phase.String(), n, from, before*1000/all - from})
 	}
 	return shares
 }

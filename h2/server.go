@@ -29,7 +29,13 @@ type Server struct {
 // Configure makes hs serve HTTP/2 by this package, over TLS and, by prior
 // knowledge, on the plain connections it accepts. Everything else of hs stays
 // as it is: HTTP/1.1, its time-outs, ErrorLog, BaseContext, ConnContext,
-// ConnState, MaxHeaderBytes, Shutdown and Close. It is called before hs serves.
+// ConnState, MaxHeaderBytes, Shutdown and Close.
+//
+// It is called once, before hs serves. It replaces hs.TLSConfig by a copy that
+// offers "h2", and adds to hs.Protocols and hs.TLSNextProto; whoever makes a
+// TLS listener of his own takes that TLSConfig. The error names the fields of
+// cfg that are out of range, or cipher suites with which HTTP/2 is not allowed;
+// hs has not been changed then.
 func Configure(hs *http.Server, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure HTTP/2: %w", err)

@@ -1,6 +1,6 @@
 // Command h2server is the least that package h2 needs: a server on which
 // pictures that load together all show their size first, then a preview, then
-// the rest. Ask it by curl --http2-prior-knowledge http://127.0.0.1:8082/
+// the rest. Ask it by curl --http2-prior-knowledge http://127.0.0.1:8082/picture
 package main
 
 import (
@@ -23,14 +23,15 @@ func main() {
 	if _, err := h2.Configure(server, h2.Config{}); err != nil {
 		fatal(err)
 	}
-	fmt.Printf("try: curl --http2-prior-knowledge http://%s/ -Z 'http://%[1]s/picture?[1-20]' -o /dev/null\n", server.Addr)
+	fmt.Printf("try: curl --http2-prior-knowledge http://%s/\n", server.Addr)
+	fmt.Printf("the frames of three pictures: nghttp -nv http://%s/picture?{1,2,3} | grep 'recv DATA'\n", server.Addr)
 	fatal(server.ListenAndServe())
 }
 
-// answer stands for a picture of which the handler knows what its bytes are.
+// answer sends a picture's worth of dots, and says what each part of it is.
 func answer(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/picture" {
-		fmt.Fprintf(w, "Hello over %s, in the order that %s asked for.\n", r.Proto, r.UserAgent())
+		fmt.Fprintf(w, "Hello over %s.\n", r.Proto)
 		return
 	}
 	for _, part := range []struct {

@@ -1,6 +1,7 @@
 package vips_test
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
@@ -310,4 +311,20 @@ func mapColours(img *image.NRGBA, by func(color.NRGBA) color.NRGBA) *image.NRGBA
 		}
 	}
 	return out
+}
+
+// Pixels that are held for several sizes outlive the loader and what it had
+// allocated for the profile.
+func TestTheProfileOfAnAVIFOutlivesItsLoader(t *testing.T) {
+	keep := func(r *media.Request) { r.Keep.ICC = true }
+	src := render(t, tagged(), ask(600, 0, keep, func(r *media.Request) { r.Enlarge = true }), media.AVIF).data
+	want := render(t, src, ask(100, 0, keep), media.JPEG).data
+	both := func(r *media.Request) { r.Sizes = append(r.Sizes, r.Sizes[0]) }
+	for range 8 {
+		for i, got := range renderAll(t, src, nil, ask(100, 0, keep, both), media.JPEG) {
+			if !bytes.Equal(got.data, want) {
+				t.Fatalf("size %d is not what it is alone: profile %t", i, bytes.Contains(got.data, []byte("ICC_PROFILE")))
+			}
+		}
+	}
 }

@@ -151,12 +151,31 @@ spw_load_own(SpwJob *job, int format, const SpwEncoded *encoded, VipsImage **out
 	return spw_guard(job, out, 0);
 }
 
+/* Give image blobs of its own. Those of the loader for HEIF and AVIF lie in
+ * memory of the loader's image: held pixels outlive that, and their profile
+ * would be whatever came to lie there.
+ */
+static void
+own_blobs(VipsImage *image)
+{
+	char **names = vips_image_get_fields(image);
+	const void *blob;
+	size_t length;
+
+	for (int i = 0; names[i]; i++)
+		if (vips_image_get_typeof(image, names[i]) == VIPS_TYPE_BLOB &&
+			!vips_image_get_blob(image, names[i], &blob, &length))
+			vips_image_set_blob_copy(image, names[i], blob, length);
+	g_strfreev(names);
+}
+
 int
 spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsImage **out)
 {
-	if (load_format(job, load, (void *) src, length, out))
+	if (load_format(job, load, (void *) src, length, out) || spw_guard(job, out, 1))
 		return -1;
-	return spw_guard(job, out, 1);
+	own_blobs(*out);
+	return 0;
 }
 
 /* Probe */

@@ -1,11 +1,12 @@
 // Command h2server is the least that package h2 needs: a server on which
 // pictures that load together all show their size first, then a preview, then
-// the rest. Ask it by curl --http2-prior-knowledge http://127.0.0.1:8082/picture
+// the rest. An argument is where it listens, in place of 127.0.0.1:8082.
 package main
 
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -15,17 +16,18 @@ import (
 )
 
 func main() {
-	server := &http.Server{
-		Addr:              "127.0.0.1:8082",
-		Handler:           http.HandlerFunc(answer),
-		ReadHeaderTimeout: 10 * time.Second,
-	}
+	address := append(os.Args, "127.0.0.1:8082")[1]
+	server := &http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
 	if _, err := h2.Configure(server, h2.Config{}); err != nil {
 		fatal(err)
 	}
-	fmt.Printf("try: curl --http2-prior-knowledge http://%s/\n", server.Addr)
-	fmt.Printf("the frames of three pictures: nghttp -nv http://%s/picture?{1,2,3} | grep 'recv DATA'\n", server.Addr)
-	fatal(server.ListenAndServe())
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		fatal(err)
+	}
+	fmt.Printf("try: curl --http2-prior-knowledge http://%s/\n", listener.Addr())
+	fmt.Printf("the frames of three pictures: nghttp -nv http://%s/picture?{1,2,3} | grep 'recv DATA'\n", listener.Addr())
+	fatal(server.Serve(listener))
 }
 
 // answer sends a picture's worth of dots, and says what each part of it is.

@@ -2,7 +2,7 @@
 // makes: h2spec, nghttp, h2load, curl and Chromium, over TLS and in the clear.
 //
 // Start in program_test.go (how the server is run), then one file a peer;
-// drain_test.go stops the server under load.
+// drain_test.go stops the server under load, example_test.go runs examples/h2server.
 // State: each test owns its server, data folder and port; the program and its
 // pictures are made once for all.
 // Everything blocks until a peer has ended, each with a time limit.

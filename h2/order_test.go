@@ -163,6 +163,41 @@ func TestPhasesThatAreIgnoredAreStillFrameBoundaries(t *testing.T) {
 	})
 }
 
+func TestAPreviewThatFitsARecordIsNotCutInTwo(t *testing.T) {
+	for _, size := range []int{900, 7000, 9000, 16<<10 - 9} {
+		t.Run(fmt.Sprintf("of %d bytes", size), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, h2.Config{}, nil, func(w http.ResponseWriter, r *http.Request) {
+					_ = h2.SetPhase(w, priority.Header, 160)
+					_, _ = w.Write(make([]byte, 160))
+					_ = h2.SetPhase(w, priority.Preview, int64(size))
+					_, _ = w.Write(bytes.Repeat([]byte("p"), size))
+					_ = h2.SetPhase(w, priority.Rest, 20_000)
+					_, _ = w.Write(make([]byte, 20_000))
+				})
+				c := s.dial(h2test.Options{Deaf: true, Settings: wideSettings()})
+				wide(c)
+				const pictures = 40 // of which some would meet the end of a record
+				for i := range pictures {
+					c.Must(c.Open(uint32(2*i+1), true, h2test.Get("/", "priority", "u=2, i")...))
+				}
+				synctest.Wait()
+				c.Listen()
+				synctest.Wait()
+				whole := 0
+				for _, f := range data(c) {
+					if f.Data[0] == 'p' && len(f.Data) == size {
+						whole++
+					}
+				}
+				if whole != pictures {
+					t.Errorf("%d of %d previews came in one frame", whole, pictures)
+				}
+			})
+		})
+	}
+}
+
 // bulk writes a megabyte, or a few bytes at /small.
 func bulk(w http.ResponseWriter, r *http.Request) {
 	size := 1 << 20

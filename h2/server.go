@@ -72,6 +72,10 @@ func tlsFor(given *tls.Config) (*tls.Config, error) {
 	if given != nil {
 		config = given.Clone()
 	}
+	// Go begins with records of a packet each, so that a first byte need not wait
+	// for others. Here a record is one frame or a few whole ones, and a preview
+	// that comes in one piece is painted at once.
+	config.DynamicRecordSizingDisabled = true
 	if config.CipherSuites != nil && config.MinVersion < tls.VersionTLS13 &&
 		!slices.Contains(config.CipherSuites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) &&
 		!slices.Contains(config.CipherSuites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256) {

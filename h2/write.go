@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/spillway-media/spillway/h2/priority"
 )
 
 // writeLoop is the goroutine that writes. Each pass chooses, under the mutex,
@@ -189,9 +191,17 @@ func (c *conn) assembleData() {
 			c.armBy(c.grace.until)
 			return
 		}
-		// The floor of the scheduler lets streams pass whose turn it is not, with
-		// less than a whole frame.
-		c.putData(picked.Owner.(*stream), min(room, c.sched.Limit()))
+		st := picked.Owner.(*stream)
+		if st.phase == priority.Preview {
+			if len(c.out) > 0 && st.fitsOnlyAlone(room) {
+				return
+			}
+		} else {
+			// The floor of the scheduler lets streams pass whose turn it is not,
+			// with less than a whole frame.
+			room = min(room, c.sched.Limit())
+		}
+		c.putData(st, room)
 	}
 }
 
@@ -234,6 +244,16 @@ func (c *conn) putData(st *stream, room int) {
 		c.offer(st)
 	}
 	c.feed(st)
+}
+
+// fitsOnlyAlone says that what waits of the stream's phase would be cut in two by
+// the end of this record, but not by that of the next. Previews are not: a
+// browser paints at once what it gets together with the size of a picture, which
+// is behind the header, and takes its time with what comes later (Chromium: a
+// second).
+func (st *stream) fitsOnlyAlone(room int) bool {
+	n := st.inPhase()
+	return n > room && n <= recordSize-frameHeader
 }
 
 // inPhase is how many of the waiting bytes belong to the phase of the first.

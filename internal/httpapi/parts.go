@@ -93,9 +93,14 @@ func (s *Server) sendPicture(x *exchange, w *wish, result *transform.Result) err
 		made, _ := output.Size()
 		return sent < made
 	}}
-	if marked {
-		to.to = newPhased(x.w, result.Format)
+	if !marked {
+		_, err = io.Copy(to, p.body)
+		return err
 	}
-	_, err = io.Copy(to, p.body)
-	return err
+	inPhases := newPhased(x.w, result.Format)
+	to.to = inPhases
+	if _, err = io.Copy(to, p.body); err != nil {
+		return err
+	}
+	return inPhases.end()
 }

@@ -24,6 +24,9 @@ type phased struct {
 	sizes  *progressive.Sizes // nil while the picture is being made
 	phase  priority.Phase     // of what was written last; Body at first, as a stream begins
 	sent   int64
+
+	holds bool   // a preview that is being made
+	held  []byte // of it, so far
 }
 
 // newPhased is for a picture that is still being made.
@@ -44,30 +47,72 @@ func newPhasedStored(to *recorder, format media.Format, stored io.ReadSeeker, si
 	return &phased{to: to, cutter: progressive.NewCutter(string(format), size), sizes: &sizes}, nil
 }
 
-// Write cuts p where phases end: a frame never holds bytes of two.
+// Write cuts data where phases end: a frame never holds bytes of two.
 func (p *phased) Write(data []byte) (written int, err error) {
 	for written < len(data) && err == nil {
-		var n int
 		rest := data[written:]
 		length, phase := p.cutter.Next(rest)
-		p.mark(phase)
-		n, err = p.to.Write(rest[:length])
+		n := 0
+		if err = p.enter(phase); err == nil {
+			n, err = p.put(rest[:length])
+		}
 		written += n
 		p.sent += int64(n)
 	}
 	return written, err
 }
 
-// mark says so when another phase begins.
-func (p *phased) mark(phase priority.Phase) {
+// enter goes on to another phase.
+func (p *phased) enter(phase priority.Phase) error {
 	if phase == p.phase {
-		return
+		return nil
+	}
+	if err := p.release(int64(len(p.held))); err != nil {
+		return err
 	}
 	p.phase = phase
-	size := progressive.Expected(phase, p.sent)
-	if p.sizes != nil {
-		size = p.sizes.Of(phase)
+	switch {
+	case p.sizes != nil:
+		p.mark(p.sizes.Of(phase))
+	case phase == priority.Preview:
+		p.holds = true
+	default:
+		p.mark(progressive.Expected(phase, p.sent))
 	}
+	return nil
+}
+
+// put sends what is of the present phase. A preview that is being made is held
+// until all of it is there, if it fits a frame: in one piece a browser paints it
+// at once, where it would take its time for the second of two.
+func (p *phased) put(data []byte) (int, error) {
+	if !p.holds {
+		return p.to.Write(data)
+	}
+	p.held = append(p.held, data...)
+	if len(p.held) <= priority.Frame {
+		return len(data), nil
+	}
+	return len(data), p.release(-1)
+}
+
+// release sends what is held; size is that of the whole preview.
+func (p *phased) release(size int64) error {
+	if !p.holds {
+		return nil
+	}
+	p.holds = false
+	p.mark(size)
+	_, err := p.to.Write(p.held)
+	p.held = nil
+	return err
+}
+
+// end sends what is left when the picture ends within its preview.
+func (p *phased) end() error { return p.release(int64(len(p.held))) }
+
+// mark says what is written from now on.
+func (p *phased) mark(size int64) {
 	// A server that knows no phases sends everything as body, in full.
-	_ = h2.SetPhase(p.to, phase, size)
+	_ = h2.SetPhase(p.to, p.phase, size)
 }

@@ -82,12 +82,12 @@ func paints(b *bench, data []byte) {
 func TestPhasesOfAPictureAreTold(t *testing.T) {
 	jpeg := scans()
 	sizes := progressive.Measure("jpeg", jpeg)
-	const header = 15 + 10
+	const header = 15
 	inPhases := []phaseMark{
 		{priority.Header, header, 0},
 		{priority.Preview, sizes.Of(priority.Preview), header},
-		{priority.Good, sizes.Of(priority.Good), header + 50_010},
-		{priority.Rest, sizes.Of(priority.Rest), header + 50_010 + 50_010},
+		{priority.Good, sizes.Of(priority.Good), header + 50_020},
+		{priority.Rest, sizes.Of(priority.Rest), header + 50_020 + 50_010},
 	}
 	png := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"), make([]byte, 500)...)
 	lines := []phaseMark{{priority.Header, 33, 0}, {priority.Body, int64(len(png)) - 33, 33}}
@@ -157,6 +157,46 @@ func TestPhasesOfAPictureThatIsBeingMade(t *testing.T) {
 	}
 	if first, last := w.marks[0], w.marks[len(w.marks)-1]; first.Size != -1 || last.Size < 10_000 {
 		t.Errorf("sizes are told as %d and %d; nobody knows the first, the last can be guessed", first.Size, last.Size)
+	}
+}
+
+// TestAPreviewThatIsBeingMadeGoesInOnePiece: a browser paints all of it at once.
+func TestAPreviewThatIsBeingMadeGoesInOnePiece(t *testing.T) {
+	all := scans()
+	for _, test := range []struct {
+		name string
+		data []byte
+		mark phaseMark
+	}{
+		{"a small one", append(append(bytes.Clone(all[:25+6_000]), all[25+50_000:2*50_010+15]...), 0xff, 0xd9), phaseMark{priority.Preview, 6_020, 15}},
+		{"one that is all there is", all[:25+6_000], phaseMark{priority.Preview, 6_010, 15}},
+		{"one that fits no frame", all, phaseMark{priority.Preview, -1, 15}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, func(s *settings) { s.transform.CacheMemory, s.transform.Hold = 0, 1 })
+			going := make(chan struct{})
+			b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
+				out, _, err := beginOutput(plan, 0, begin)
+				if err == nil {
+					_, err = out.Write(test.data[:1000])
+				}
+				<-going
+				if err == nil {
+					_, err = out.Write(test.data[1000:])
+				}
+				return err
+			}
+			r := httptest.NewRequest(http.MethodGet, "/assets/a.jpg?format=jpeg", nil)
+			r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
+			w := &signalling{marking{ResponseRecorder: httptest.NewRecorder()}, going}
+			b.public.ServeHTTP(w, r)
+			if !bytes.Equal(w.Body.Bytes(), test.data) {
+				t.Fatalf("%d bytes came, of %d, or others", w.Body.Len(), len(test.data))
+			}
+			if diff := cmp.Diff(test.mark, w.marks[1]); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -164,9 +164,6 @@ func (j *jpeg) marker(code byte) {
 	default:
 		j.place = atLength
 	}
-	if j.frame && j.phase == priority.Header && (code >= markerAPP0 && code < markerAPP0+16 || code == markerCOM) {
-		j.layoutKnown() // what is said about the picture can wait
-	}
 }
 
 func (j *jpeg) length(b byte) {
@@ -201,11 +198,10 @@ func (j *jpeg) segmentDone() {
 	case j.code == markerSOS:
 		j.place = inScan
 		j.scanFollows()
-		if j.phase == priority.Header {
-			j.layoutKnown()
-		}
+		j.headerEnds() // no frame came before it: no decoder will make sense of that
 	case isFrame(j.code) && !j.frame:
 		j.beginFrame()
+		j.headerEnds()
 	}
 }
 
@@ -228,8 +224,15 @@ func (j *jpeg) beginFrame() {
 	}
 }
 
-// layoutKnown ends the header: a browser knows the size of the picture now.
-func (j *jpeg) layoutKnown() {
+// headerEnds is where the size of the picture has been told. The header stops
+// here, before tables and the first scan's header, though decoders of libjpeg's
+// kind tell the size only with those. Chromium paints what it has when it learns
+// the size, and then nothing more for a second: the size should come with the
+// preview, in one piece, and not ahead of it.
+func (j *jpeg) headerEnds() {
+	if j.phase != priority.Header {
+		return
+	}
 	j.phase = priority.Body
 	if j.progressive {
 		j.phase, j.coming = priority.Preview, priority.Preview

@@ -105,7 +105,6 @@ func bounds(data []byte, total int64) (header, preview, good int) {
 			progress(m.end, total, header, frame, dc, ac, luma, &pendingPreview, &pendingGood, len(data))
 		}
 		last = nil
-		meta := m.code >= 0xe0 && m.code <= 0xef || m.code == 0xfe
 		shown := 0
 		complete := m.body != nil && m.end+2+len(m.body) <= len(data) && len(m.body) == max(int(data[m.end])<<8|int(data[m.end+1]), 2)-2
 		switch {
@@ -121,9 +120,7 @@ func bounds(data []byte, total int64) (header, preview, good int) {
 			good = min(good, shown)
 		}
 		switch {
-		case header < 0 && known && meta:
-			header = m.end
-		case header < 0 && m.code == 0xda && complete:
+		case header < 0 && complete && (m.code == 0xda || isFrame(m.code)):
 			header = m.end + 2 + len(m.body)
 		case header < 0 && (m.code == 0xd9 || m.code == 0):
 			header, frame = m.end, nil
@@ -289,9 +286,9 @@ func TestMetadataOfAJPEG(t *testing.T) {
 		before, behind []byte
 		header         int64
 	}{
-		{"none", nil, nil, 2 + 19 + 24 + 14},
-		{"before the frame they are header", note, nil, 2 + 3004 + 19 + 24 + 14},
-		{"behind it they can wait", nil, note, 2 + 19 + 2},
+		{"none", nil, nil, 2 + 19},
+		{"before the frame they are header", note, nil, 2 + 3004 + 19},
+		{"behind it they can wait", nil, note, 2 + 19},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := progressive.Measure("jpeg", jpegOf(0xc2, 3, turbo(), test.before, test.behind))

@@ -40,10 +40,10 @@ func TestProgressiveJPEGsPreviewEarly(t *testing.T) {
 			header, preview, good := sizes.Of(priority.Header), sizes.Of(priority.Preview), sizes.Of(priority.Good)
 			t.Logf("%s, %d px, %d bytes: header %d, preview until %.1f %%, good until %.1f %%", name, width, total,
 				header, percent(header+preview, total), percent(header+preview+good, total))
-			if header < 100 || header > 300 {
+			if header < 80 || header > 200 {
 				t.Errorf("%s, %d px: the header has %d bytes", name, width, header)
 			}
-			if share := percent(preview, total); share < 2 || share > 20 {
+			if share := percent(preview, total); share < 2 || share > 21 {
 				t.Errorf("%s, %d px: the preview is %.1f %% of the file", name, width, share)
 			}
 			if share := percent(header+preview+good, total); share < 40 || share > 75 {

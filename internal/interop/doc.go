@@ -8,5 +8,5 @@
 // Everything blocks until a peer has ended, each with a time limit.
 // It measures no speed: that is bench/h2. It skips nothing: a peer that is
 // missing fails its test. Nothing that it starts outlives it.
-// Limits: Linux; about 20 s, of which the first build takes most.
+// Limits: Linux; about 30 s, of which the first build takes most.
 package interop

@@ -52,7 +52,7 @@ func (b *bench) first(ctx context.Context) (err error) {
 	t.add("first byte after", seconds(traffic.Median(firsts)), spread("%.2f s", firsts))
 	t.add("last byte after", seconds(traffic.Median(lasts)), spread("%.2f s", lasts))
 	b.report.atMost("first byte of a large progressive JPEG, of the time until the last", "%.2f", firstLimit, traffic.Median(shares), spread("%.2f", shares))
-	b.report.note("`spillway serve` with nothing cached, over the same link with its delay. The encoder of a progressive JPEG has all pixels before it gives the first byte.")
+	b.report.note("`spillway serve` with nothing cached, over the same link with its delay. The encoder gives the header at once, and all scans when it has all pixels.")
 	return nil
 }
 

@@ -3,6 +3,7 @@ package h2_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http2"
@@ -10,12 +11,13 @@ import (
 
 func fields(end bool, pairs ...string) func(*peer) {
 	return func(p *peer) {
-		for i, v := range pairs {
+		sent := slices.Clone(pairs) // the encounters over TLS and h2c run at once
+		for i, v := range sent {
 			if v == "SCHEME" {
-				pairs[i] = p.scheme
+				sent[i] = p.scheme
 			}
 		}
-		p.raw(end, pairs...)
+		p.raw(end, sent...)
 	}
 }
 

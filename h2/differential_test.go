@@ -35,6 +35,7 @@ type encounter struct {
 	anyBody bool                                                   // how much of the body arrives depends on the time
 	anyEnd  bool                                                   // whether a body is refused depends on whether it has come
 	runs    bool                                                   // the handler writes a note, however early the stream ends
+	runsStd bool                                                   // the same, on net/http's server only
 	logs    bool                                                   // the server writes a line
 }
 
@@ -243,7 +244,8 @@ func meet(t *testing.T, e encounter, secure bool, configure func(*http.Server)) 
 	} else {
 		e.client(p)
 	}
-	for e.logs && len(logged.all()) == 0 || e.runs && len(seen.all()) == 0 {
+	runs := e.runs || e.runsStd && configure == nil
+	for e.logs && len(logged.all()) == 0 || runs && len(seen.all()) == 0 {
 		p.settled() // net/http logs when it has answered
 	}
 	if !p.over {

@@ -35,6 +35,10 @@ const (
 	lingerTime = 500 * time.Millisecond
 	// gracefulTime is the same where answers may still be on their way.
 	gracefulTime = 2 * time.Second
+	// minRefused are remembered of streams that we reset, since a client may
+	// open more than it may before it has read our SETTINGS; maxRefused bounds
+	// what looking for one costs.
+	minRefused, maxRefused = 128, 4096
 	// prefaceTime bounds the client's preface and first SETTINGS where the
 	// http.Server has no ReadHeaderTimeout.
 	prefaceTime = 10 * time.Second
@@ -79,6 +83,7 @@ type conn struct {
 	stage      stage
 	streams    map[uint32]*stream
 	newest     uint32 // highest stream the client has opened
+	opening    bool   // it has been accepted, and is not in streams yet
 	lastStream uint32 // streams beyond it are ignored, once leaving
 	cause      error  // why the connection ends
 	running    int    // handlers, those of closed streams included
@@ -176,6 +181,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn, h http.Handler, secure
 		peerWindow: startWindow, peerFrame: 16 << 10,
 		sendWindow: startWindow, recvWindow: startWindow,
 		sched:     priority.New(priority.Options{IgnorePhases: s.cfg.IgnorePhases, Fair: s.cfg.Fair}),
+		refused:   ring{size: int(min(max(s.cfg.MaxConcurrentStreams, minRefused), maxRefused))},
 		idleSince: now, heard: now,
 		glitches: newGlitches(now), resets: newResets(now),
 	}
@@ -199,7 +205,6 @@ func newConn(ctx context.Context, s *Server, nc net.Conn, h http.Handler, secure
 func (c *conn) serve() {
 	setNotSentLowat(c.raw, minUnsent)
 	c.tell()
-	c.begin()
 	go c.writeLoop()
 	err := c.reader.run()
 	c.end(err)
@@ -214,7 +219,9 @@ func (c *conn) serve() {
 	c.handlers.Wait()
 }
 
-// begin queues our SETTINGS and sets the clock going.
+// begin queues our SETTINGS and sets the clock going. It comes before anybody
+// else knows the connection: SETTINGS is the first frame, whatever follows
+// (RFC 9113, 3.4).
 func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,9 +26,6 @@ func (c *conn) newStream(id uint32, now time.Time) *stream {
 
 // admit makes a stream one of the connection's.
 func (c *conn) admit(st *stream) {
-	if len(c.streams) == 0 {
-		c.idleSince = time.Time{}
-	}
 	c.streams[st.id] = st
 	c.grace.asked(st, st.opened)
 	c.sched.Open(&st.sched, st.params)
@@ -159,9 +156,7 @@ func (c *conn) closeStream(st *stream, cause error) {
 	if cause != nil {
 		st.cancel(cause)
 	}
-	if len(c.streams) == 0 {
-		c.idle()
-	}
+	c.idle()
 }
 
 func (c *conn) discardHeads(st *stream) {
@@ -175,8 +170,12 @@ func (c *conn) discardHeads(st *stream) {
 	}
 }
 
-// idle is a connection without streams: it waits for the next, or ends.
+// idle looks whether there are streams. A connection without any waits for the
+// next, or ends.
 func (c *conn) idle() {
+	if len(c.streams) > 0 || c.opening {
+		return
+	}
 	c.maxCredit, c.pace = 0, pace{}
 	c.idleSince = time.Now()
 	if c.stage == leaving {

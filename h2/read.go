@@ -328,7 +328,10 @@ func (c *conn) headerBlock(r *reader) error {
 	if uint32(len(c.streams)) >= c.s.cfg.MaxConcurrentStreams || !r.block.tooLarge() && !c.holds(r.block.size) {
 		return http2.StreamError{StreamID: r.id, Code: http2.ErrCodeRefusedStream}
 	}
-	r.opens = true
+	// From here on the request counts, although it is parsed without the mutex:
+	// a GOAWAY that names it must not be the end of the connection.
+	r.opens, c.opening = true, true
+	c.idleSince = time.Time{}
 	return nil
 }
 
@@ -345,12 +348,16 @@ func (r *reader) openStream(now time.Time) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.opening = false
 	switch {
 	case c.stage >= quitting:
+		st.cancel(errQuit)
 		return errQuit
 	case err != nil:
 		st.cancel(err)
-		return c.streamError(r.id, http2.ErrCodeProtocol)
+		err = c.streamError(r.id, http2.ErrCodeProtocol)
+		c.idle()
+		return err
 	}
 	c.wishOf(st, r, fields)
 	c.admit(st)
@@ -382,14 +389,17 @@ func (c *conn) trailerBlock(st *stream, r *reader) error {
 	case !r.end || tooLarge:
 		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}
 	}
-	if !c.holds(r.block.size) {
-		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeEnhanceYourCalm}
-	}
-	c.holdHeaders(st, r.block.size)
 	trailers, err := parseTrailers(fields, st.announced)
 	if err != nil {
 		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeProtocol}
 	}
+	if st.bodyClosed {
+		return c.bodyEnded(st) // nobody will see them, or give their bytes back
+	}
+	if !c.holds(r.block.size) {
+		return http2.StreamError{StreamID: st.id, Code: http2.ErrCodeEnhanceYourCalm}
+	}
+	c.holdHeaders(st, r.block.size)
 	st.trailers = trailers
 	return c.bodyEnded(st)
 }

@@ -302,12 +302,14 @@ func (r *response) isShort() bool {
 }
 
 // abort ends the stream of a handler that panicked, without an end of the body.
+// It resets before it takes mu: a goroutine of the handler may hold that while
+// it waits to write.
 func (r *response) abort() {
+	r.done.Store(true)
+	r.st.reset(http2.ErrCodeInternal)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.done.Store(true)
 	r.release()
-	r.st.reset(http2.ErrCodeInternal)
 }
 
 func (r *response) release() {

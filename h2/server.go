@@ -120,6 +120,7 @@ func (s *Server) serve(nc net.Conn, h http.Handler, secure *tls.Conn) {
 		ctx = b.BaseContext()
 	}
 	c := newConn(ctx, s, nc, h, secure)
+	c.begin()
 	draining := s.add(c)
 	defer s.remove(c)
 	if draining {

@@ -40,7 +40,7 @@ func (c *conn) leave() {
 	c.stage = leaving
 	c.lastStream = c.newest
 	c.drainDue = time.Time{}
-	if len(c.streams) == 0 {
+	if len(c.streams) == 0 && !c.opening {
 		c.quit(c.s.cfg.StallTimeout, gracefulTime)
 	}
 }

@@ -92,22 +92,22 @@ func without(few []*stream, st *stream) []*stream {
 	return few
 }
 
-// A ring remembers the newest of the streams that we reset.
+// A ring remembers the newest of the streams that we reset: as many as a client
+// may have open. Before it has read the end of one it cannot have read that of
+// a later one either, so it sends nothing for any that are forgotten.
 type ring struct {
-	ids  [128]uint32
+	size int
+	ids  []uint32
 	next int
 }
 
 func (r *ring) add(id uint32) {
+	if len(r.ids) < r.size {
+		r.ids = append(r.ids, id)
+		return
+	}
 	r.ids[r.next] = id
-	r.next = (r.next + 1) % len(r.ids)
+	r.next = (r.next + 1) % r.size
 }
 
-func (r *ring) has(id uint32) bool {
-	for _, known := range r.ids {
-		if known == id {
-			return true
-		}
-	}
-	return false
-}
+func (r *ring) has(id uint32) bool { return slices.Contains(r.ids, id) }

@@ -314,6 +314,9 @@ func (c *conn) settle(st *stream) {
 	if ready := has && !blocked; ready != st.isReady {
 		st.isReady = ready
 		c.sched.SetReady(&st.sched, ready)
+		if c.sched.Ready() == 0 {
+			c.connMoves() // nothing waits for the connection's window any more
+		}
 	}
 }
 

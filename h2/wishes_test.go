@@ -122,3 +122,32 @@ func TestRequestsThatAreRefusedAreLinksOfTheChain(t *testing.T) {
 		}
 	})
 }
+
+func TestWishesForRequestsToComeAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, h2.Config{}, nil, bulk)
+		c := s.dial(h2test.Options{Settings: wideSettings()})
+		id := func(i int) uint32 { return uint32(2*i + 1) }
+		for i := range 40 {
+			c.Must(c.Framer.WritePriorityUpdate(id(i), "u=0"))
+		}
+		c.Must(c.Framer.WritePriorityUpdate(id(31), "u=1")) // the newest of those that are kept
+		for i := range 40 {
+			c.Must(c.Open(id(i), true, h2test.Get("/bulk", "priority", "u=6")...))
+		}
+		synctest.Wait()
+		of := s.urgencies()
+		for i := range 40 {
+			want := uint8(0)
+			switch {
+			case i == 31:
+				want = 1
+			case i > 31:
+				want = 6
+			}
+			if of[id(i)] != want {
+				t.Errorf("request %d has urgency %d, want %d", i, of[id(i)], want)
+			}
+		}
+	})
+}

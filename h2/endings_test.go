@@ -111,9 +111,9 @@ func TestAConnectionWithoutWindowAndStreamsIsNotStalled(t *testing.T) {
 		})
 		c := s.dial(h2test.Options{Settings: wideSettings(), DropBodies: true})
 		c.Must(c.Open(1, true, h2test.Get("/")...))
-		time.Sleep(15 * time.Second) // half of StallTimeout
+		<-time.After(15 * time.Second) // half of StallTimeout
 		c.Must(c.Framer.WriteRSTStream(1, http2.ErrCodeCancel))
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		alive(t, c)
 	})
 }
@@ -124,7 +124,7 @@ func TestAPanicDoesNotWaitForAWriteUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, h2.Config{}, nil, func(w http.ResponseWriter, _ *http.Request) {
 			go func() { _, _ = w.Write(make([]byte, 1<<20)) }() // fails
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			panic(http.ErrAbortHandler)
 		})
 		c := s.dial(h2test.Options{DropBodies: true})

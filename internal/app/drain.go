@@ -90,6 +90,15 @@ func (p *program) patience(lasting context.Context) (context.Context, context.Ca
 	return hurried, func() { stop(nil); cancel() }
 }
 
+// part lets those go who were cut off, while what they use is still there.
+func (p *program) part(ctx context.Context) {
+	parting, cancel := context.WithTimeout(ctx, partingTime)
+	defer cancel()
+	for _, d := range p.doors() {
+		d.present.await(parting)
+	}
+}
+
 // close gives back what is left, in no need of patience.
 func (p *program) close(ctx context.Context) {
 	for _, d := range p.doors() {
@@ -97,6 +106,7 @@ func (p *program) close(ctx context.Context) {
 		// A server that never served does not know its listener.
 		_ = d.listener.Close()
 	}
+	p.part(ctx)
 	if err := p.tracing.flush(ctx); err != nil {
 		p.log.Warn("traces not sent", "error", err)
 	}

@@ -224,6 +224,31 @@ func TestADrainTellsItsClientsInTwoSteps(t *testing.T) {
 	}
 }
 
+// What the drain's end cuts off has given back what it held, and stands in the
+// log, before the program calls itself stopped.
+func TestWhatADrainCutsOffEndsBeforeTheProgram(t *testing.T) {
+	for name, served := range map[string]string{"of this program": "priority", "of Go": "std"} {
+		t.Run(name, func(t *testing.T) {
+			p := run(t, app.Serve, "listening", func(c *app.Config) {
+				c.HTTP2, c.DrainTimeout = served, time.Second
+			})
+			client := h2test.Dial(t, dial(t, p.address), h2test.Options{Settings: []http2.Setting{{ID: http2.SettingInitialWindowSize}}})
+			for stream := uint32(1); stream < 40; stream += 2 {
+				client.Must(client.Open(stream, true, h2test.Get("/resize?image_url=lake.jpg&sizes=900x0&format=png")...))
+			}
+			client.Until("a header", func(e h2test.Event) bool { return e.Type == http2.FrameHeaders })
+			if err := p.stop(); err != nil {
+				t.Fatal(err)
+			}
+			p.log.await(t, "stopped")
+			before, _, _ := strings.Cut(p.log.text(), `"msg":"stopped","spools_open":0`)
+			if n := strings.Count(before, `"msg":"request"`); n != 20 {
+				t.Errorf("%d of 20 requests are in the log before the program stopped:\n%s", n, p.log.text())
+			}
+		})
+	}
+}
+
 // heldOrigin has a picture, which it gives once letGo is closed.
 func heldOrigin(t *testing.T) (url string, asked <-chan struct{}, letGo chan struct{}) {
 	t.Helper()

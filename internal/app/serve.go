@@ -24,6 +24,7 @@ type door struct {
 	server   *http.Server
 	listener net.Listener
 	h2       *h2.Server // nil when HTTP/2 is Go's own, or off
+	present  attendance
 	secure   bool
 	// fingerprint is that of a certificate nobody else vouches for.
 	fingerprint string
@@ -36,6 +37,7 @@ var doorNames = map[string]string{"listen": "public", "admin-listen": "admin"}
 // connections wait until serve is called. Without credentials it speaks in clear.
 func openDoor(ctx context.Context, key, address string, own *credentials, c settings.Config, handler http.Handler, log *slog.Logger) (*door, error) {
 	d := &door{name: doorNames[key], server: newServer(c, handler, log)}
+	d.server.Handler = d.present.take(d.server.Handler)
 	if own != nil {
 		d.server.TLSConfig, d.secure, d.fingerprint = own.config(), true, own.fingerprint
 	}

@@ -200,17 +200,22 @@ func (m *model) inOrderOf(key [2]int) *modelStream {
 	c := m.class(key)
 	mixed, turn := m.kinds(key)
 	if len(mixed) == 0 || len(turn) > 0 && c.lead <= 0 {
-		return slices.MinFunc(turn, byID)
+		return slices.MinFunc(turn, func(a, b *modelStream) int { return cmp.Or(byView(a, b), byID(a, b)) })
 	}
 	if !m.fair(mixed[0]) {
 		return slices.MinFunc(mixed, func(a, b *modelStream) int {
-			return cmp.Or(cmp.Compare(a.left(), b.left()), byID(a, b))
+			return cmp.Or(byView(a, b), cmp.Compare(a.left(), b.left()), byID(a, b))
 		})
 	}
 	mixed = slices.DeleteFunc(mixed, func(st *modelStream) bool { return st.start > c.now })
 	return slices.MinFunc(mixed, func(a, b *modelStream) int {
 		return cmp.Or(cmp.Compare(a.due(), b.due()), byID(a, b))
 	})
+}
+
+// byView: what is looked at goes before what is not.
+func byView(a, b *modelStream) int {
+	return cmp.Compare(min(max(a.params.Urgency, 1), 2), min(max(b.params.Urgency, 1), 2))
 }
 
 func byID(a, b *modelStream) int { return cmp.Compare(a.id, b.id) }

@@ -165,6 +165,20 @@ func TestOrder(t *testing.T) {
 			streams: []opening{{1, image(3), []part{{priority.Good, 20 * kb}}}, {3, image(4), []part{body(50 * kb)}}},
 			want:    []uint32{3, 1},
 		},
+		"of one phase the picture in view goes first, however large": {
+			streams: []opening{
+				{1, image(3), []part{{priority.Good, 20 * kb}}}, {3, image(2), []part{{priority.Good, 18 * kb}}},
+				{5, image(1), []part{{priority.Good, 40 * kb}}}, {7, image(0), []part{{priority.Good, 30 * kb}}},
+			},
+			want: []uint32{7, 5, 3, 1},
+		},
+		"and of what comes one after another, too": {
+			streams: []opening{
+				{1, wait, []part{{priority.Rest, 20 * kb}}}, {3, priority.Params{Urgency: 2}, []part{{priority.Rest, 20 * kb}}},
+				{5, priority.Params{Urgency: 1}, []part{{priority.Rest, 20 * kb}}},
+			},
+			want: []uint32{5, 3, 1},
+		},
 		"phases can be left aside": {
 			options: priority.Options{IgnorePhases: true},
 			streams: []opening{{1, image(3), []part{{priority.Rest, 20 * kb}}}, {3, image(4), []part{{priority.Header, 160}}}},

@@ -31,7 +31,8 @@ type Options struct {
 // Good, Rest. Streams that have both in common are a class. In it, those that
 // are not incremental are served one after another by their IDs; incremental
 // ones are interleaved, by weights in Body, else the shortest first; where there
-// are both, each kind gets half of the bytes.
+// are both, each kind gets half of the bytes. Of a class with several urgencies,
+// which weights do not share, 0 and 1 go ahead of the others.
 //
 // So that nothing starves, there is the floor: of n ready streams, each is
 // served at least once while n*Floor*Frame bytes go. Streams that are being

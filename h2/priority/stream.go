@@ -44,15 +44,28 @@ const (
 func (st *Stream) key() uint64 {
 	switch st.place {
 	case inTurn:
-		return uint64(st.ID)
+		return st.behind() | uint64(st.ID)
 	case inShort:
-		return uint64(st.left())
+		return st.behind() | uint64(min(st.left(), behindBit-1))
 	case inDue:
 		return st.start + Frame*unit/uint64(st.params.Weight)
 	default:
 		return st.start
 	}
 }
+
+// behind puts all that is not urgent by itself behind what is. In Good and Rest
+// the urgencies 0 to 3 have become one, and between 2 and 3, a browser's first
+// guess at what is in view, they should. But 1 is what Chromium says once it knows
+// that a picture is looked at, which is then completed before the others.
+func (st *Stream) behind() uint64 {
+	if st.params.Urgency <= 1 {
+		return 0
+	}
+	return behindBit
+}
+
+const behindBit = 1 << 62
 
 // left is how much of its phase is to come. Where that is not known, as much
 // is taken to come as has gone: whoever has sent little is likely to end soon.

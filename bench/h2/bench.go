@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spillway-media/spillway/bench/h2/link"
 	"github.com/spillway-media/spillway/bench/h2/site"
 	"github.com/spillway-media/spillway/bench/load/process"
-	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // bench is one run of the program.
@@ -21,23 +19,20 @@ type bench struct {
 	program  string // bin/spillway
 	pictures []*site.Picture
 	link     *link.Link
-	report   *report
+	report   *report.Report
 	strip    []byte // the filmstrip, for docs
 }
 
-// section is a part of the report.
-type section struct {
-	name, title string
-	measure     func(b *bench, ctx context.Context) error
-}
-
-var sections = []section{
-	{"page", "A page of pictures through one connection", (*bench).page},
-	{"late", "A small urgent answer while pictures load", (*bench).late},
-	{"first", "A large picture by the whole of Spillway", (*bench).first},
-	{"fairness", "Fairness of the scheduler", (*bench).fairness},
-	{"ratios", "Speed and cost beside Go's server", (*bench).ratios},
-	{"film", "What a browser shows meanwhile", (*bench).film},
+// sections are the parts of the report.
+func (b *bench) sections() []report.Section {
+	return []report.Section{
+		{Name: "page", Title: "A page of pictures through one connection", Measure: b.page},
+		{Name: "late", Title: "A small urgent answer while pictures load", Measure: b.late},
+		{Name: "first", Title: "A large picture by the whole of Spillway", Measure: b.first},
+		{Name: "fairness", Title: "Fairness of the scheduler", Measure: b.fairness},
+		{Name: "ratios", Title: "Speed and cost beside Go's server", Measure: b.ratios},
+		{Name: "film", Title: "What a browser shows meanwhile", Measure: b.film},
+	}
 }
 
 // The set of pictures is the same in every run; of this seed the first 20, 50
@@ -52,7 +47,7 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	b := &bench{options: o, folder: folder, report: newReport(o.command())}
+	b := &bench{options: o, folder: folder, report: report.New(o.Command(), style())}
 	if err := b.prepare(ctx); err != nil {
 		b.close()
 		return nil, err
@@ -81,33 +76,9 @@ func (b *bench) close() {
 	_ = os.RemoveAll(b.folder)
 }
 
-// run measures section after section; none disturbs another. What was measured
-// before an error is kept.
-func (b *bench) run(ctx context.Context) error {
-	began, err := process.Look(time.Now())
-	if err != nil {
-		return err
-	}
-	if !traffic.Wait(ctx, time.Second) {
-		return ctx.Err()
-	}
-	if err := b.report.begin(began, time.Now()); err != nil {
-		return err
-	}
-	var faults []error
-	for _, s := range sections {
-		if ctx.Err() != nil {
-			break
-		}
-		if b.only != nil && !b.only.MatchString(s.name) {
-			continue
-		}
-		b.say(s.name)
-		if err := b.report.section(s.title, func() error { return s.measure(b, ctx) }); err != nil {
-			faults = append(faults, fmt.Errorf("measure %s: %w", s.name, err))
-		}
-	}
-	return errors.Join(append(faults, ctx.Err(), b.report.end(time.Now()))...)
+// style words the report: what is missed here is a target.
+func style() report.Style {
+	return report.Style{What: "Target", Spread: "Rounds", Reached: "reached", Bars: "Targets"}
 }
 
 // say tells what goes on, beside the report.

@@ -1,7 +1,7 @@
 // Command h2 measures the HTTP/2 server against its targets and beside Go's own,
 // in one run: a page of pictures over a slow link, fairness, speed, a filmstrip.
 //
-// Start in main.go, then bench.go (the sections, in order) and report.go (tables
+// Start in main.go, then bench.go (the sections, in order) and bench/report (tables
 // and verdicts); each section has a file of its own, such as page.go and late.go.
 // State: the bench owns the folder, the pictures, the link and the report; a
 // section owns the servers it starts, and stops them before it returns.

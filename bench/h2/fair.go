@@ -12,9 +12,9 @@ func (b *bench) fairness(context.Context) error {
 	found := fairness.Measure()
 	var text strings.Builder
 	found.Write(&text)
-	b.report.text(text.String())
+	b.report.Text(text.String())
 	for _, t := range found.Targets() {
-		b.report.reached(t.Name, t.Found, t.Met)
+		b.report.Holds(t.Name, "", t.Met, t.Found, "")
 	}
 	return nil
 }

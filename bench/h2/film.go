@@ -47,14 +47,14 @@ func (b *bench) film(ctx context.Context) error {
 }
 
 func (b *bench) shoot(ctx context.Context, chromium *browser.Browser) error {
-	t := b.report.table("Server", "all pictures loaded after")
+	t := b.report.Table("Server", "all pictures loaded after")
 	var rows strings.Builder
 	for _, w := range ways()[:2] {
 		shots, took, err := b.visitWith(ctx, chromium, w)
 		if err != nil {
 			return fmt.Errorf("film %s: %w", w.name, err)
 		}
-		t.add(w.name, seconds(took.Seconds()))
+		t.Add(w.name, seconds(took.Seconds()))
 		rows.WriteString(row(w.name, shots))
 	}
 	strip, err := compose(ctx, chromium, rows.String())
@@ -64,7 +64,7 @@ func (b *bench) shoot(ctx context.Context, chromium *browser.Browser) error {
 	if b.strip, err = b.shrink(ctx, strip); err != nil {
 		return err
 	}
-	b.report.note("%d pictures in Chromium over TLS, the same link and delay; the filmstrip is %s. Time runs from the navigation, so it begins with the handshakes.", filmed, stripFile)
+	b.report.Note("%d pictures in Chromium over TLS, the same link and delay; the filmstrip is %s. Time runs from the navigation, so it begins with the handshakes.", filmed, stripFile)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (b *bench) first(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	var shares, firsts, lasts []float64
-	for range b.rounds(5) {
+	for range b.Rounds(5) {
 		a, err := b.large(ctx, server)
 		if err != nil {
 			return err
@@ -48,11 +48,11 @@ func (b *bench) first(ctx context.Context) (err error) {
 		first, last := a.First.Sub(a.Asked).Seconds(), a.Last.Sub(a.Asked).Seconds()
 		shares, firsts, lasts = append(shares, first/last), append(firsts, first), append(lasts, last)
 	}
-	t := b.report.table("4000 x 3000, quality 80", "median", "rounds")
-	t.add("first byte after", seconds(traffic.Median(firsts)), spread("%.2f s", firsts))
-	t.add("last byte after", seconds(traffic.Median(lasts)), spread("%.2f s", lasts))
-	b.report.atMost("first byte of a large progressive JPEG, of the time until the last", "%.2f", firstLimit, traffic.Median(shares), spread("%.2f", shares))
-	b.report.note("`spillway serve` with nothing cached, over the same link with its delay. The encoder gives the header at once, and all scans when it has all pixels.")
+	t := b.report.Table("4000 x 3000, quality 80", "median", "rounds")
+	t.Add("first byte after", seconds(traffic.Median(firsts)), spread("%.2f s", firsts))
+	t.Add("last byte after", seconds(traffic.Median(lasts)), spread("%.2f s", lasts))
+	b.report.AtMost("first byte of a large progressive JPEG, of the time until the last", "%.2f", firstLimit, traffic.Median(shares), "", spread("%.2f", shares))
+	b.report.Note("`spillway serve` with nothing cached, over the same link with its delay. The encoder gives the header at once, and all scans when it has all pixels.")
 	return nil
 }
 

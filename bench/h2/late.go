@@ -23,25 +23,25 @@ const (
 // connection adds no delay here: what is measured is what lies before the
 // answer in the server, in the kernel and in the link's own queue.
 func (b *bench) late(ctx context.Context) error {
-	t := b.report.table("Server", "answers", "median", "90 %", "latest")
+	t := b.report.Table("Server", "answers", "median", "90 %", "latest")
 	var ours []float64
 	for i, w := range ways()[:2] {
 		var all []float64
-		for range b.rounds(2) {
+		for range b.Rounds(2) {
 			waits, err := b.interrupt(ctx, w)
 			if err != nil {
 				return fmt.Errorf("interrupt %s: %w", w.name, err)
 			}
 			all = append(all, waits...)
 		}
-		t.add(w.name, fmt.Sprint(len(all)), fmt.Sprintf("%.0f ms", traffic.Median(all)),
+		t.Add(w.name, fmt.Sprint(len(all)), fmt.Sprintf("%.0f ms", traffic.Median(all)),
 			fmt.Sprintf("%.0f ms", traffic.Percentile(all, 0.9)), fmt.Sprintf("%.0f ms", slices.Max(all)))
 		if i == 0 {
 			ours = all
 		}
 	}
-	b.report.atMost("a late urgent answer (median), ms", "%.0f", lateLimit, traffic.Median(ours), spread("%.0f", ours))
-	b.report.note("A request with u=1, i for %d bytes, every 150 ms while 100 pictures load, from their first second on: before, TCP looks for the speed of the link and overfills it. "+
+	b.report.AtMost("a late urgent answer (median), ms", "%.0f", lateLimit, traffic.Median(ours), "", spread("%.0f", ours))
+	b.report.Note("A request with u=1, i for %d bytes, every 150 ms while 100 pictures load, from their first second on: before, TCP looks for the speed of the link and overfills it. "+
 		"From the handler's write to the client's read; up to 48 ms of that is the queue of the link itself.", len(site.SmallBody))
 	return nil
 }

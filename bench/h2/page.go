@@ -52,7 +52,7 @@ type timing struct {
 
 // page loads pages of several sizes from all servers in turn.
 func (b *bench) page(ctx context.Context) error {
-	t := b.report.table("Pictures", "Server", "headers all", "previews all", "good all", "complete all", "mean complete", "PSI", "to Go's")
+	t := b.report.Table("Pictures", "Server", "headers all", "previews all", "good all", "complete all", "mean complete", "PSI", "to Go's")
 	for _, c := range []struct {
 		count, rounds int
 		spread        bool
@@ -64,7 +64,7 @@ func (b *bench) page(ctx context.Context) error {
 			arrival = "2 encoders, 20 ms each"
 			handler = handler.Encoding(2, 20*time.Millisecond)
 		}
-		for round := range b.rounds(c.rounds) {
+		for round := range b.Rounds(c.rounds) {
 			for i := range all {
 				w := all[(i+round)%len(all)]
 				if err := b.load(ctx, w, handler, b.pictures[:c.count]); err != nil {
@@ -74,7 +74,7 @@ func (b *bench) page(ctx context.Context) error {
 		}
 		for _, w := range all {
 			m, g := w.median(), all[1].median()
-			t.add(fmt.Sprintf("%d, %s", c.count, arrival), w.name, seconds(m.headers), seconds(m.previews), seconds(m.good),
+			t.Add(fmt.Sprintf("%d, %s", c.count, arrival), w.name, seconds(m.headers), seconds(m.previews), seconds(m.good),
 				seconds(m.complete), seconds(m.mean), seconds(m.index), fmt.Sprintf("%.2f", m.index/g.index))
 		}
 		if c.count == 50 && !c.spread {
@@ -199,17 +199,17 @@ func (b *bench) judge(all []*way) {
 		return spread("%.3f", all[0].each(func(m timing) float64 { return figure(m) / m.complete }))
 	}
 	r := b.report
-	r.atMost("50 pictures: all headers, of the time until all is there", "%.3f", headersShare, ours.headers/ours.complete,
+	r.AtMost("50 pictures: all headers, of the time until all is there", "%.3f", headersShare, ours.headers/ours.complete, "",
 		share(func(m timing) float64 { return m.headers }))
-	r.atLeast("all headers sooner than from Go's server, times", "%.1f", headersSooner, std.headers/ours.headers, spread("Go's %.2f s", all[1].each(func(m timing) float64 { return m.headers })))
-	r.atMost("all previews, of the time until all is there", "%.3f", previewsShare, ours.previews/ours.complete,
+	r.AtLeast("all headers sooner than from Go's server, times", "%.1f", headersSooner, std.headers/ours.headers, "", spread("Go's %.2f s", all[1].each(func(m timing) float64 { return m.headers })))
+	r.AtMost("all previews, of the time until all is there", "%.3f", previewsShare, ours.previews/ours.complete, "",
 		share(func(m timing) float64 { return m.previews }))
-	r.atLeast("all previews sooner than from Go's server, times", "%.1f", previewsSooner, std.previews/ours.previews, spread("Go's %.2f s", all[1].each(func(m timing) float64 { return m.previews })))
-	r.atMost("all good, of the time until all is there", "%.3f", goodShare, ours.good/ours.complete,
+	r.AtLeast("all previews sooner than from Go's server, times", "%.1f", previewsSooner, std.previews/ours.previews, "", spread("Go's %.2f s", all[1].each(func(m timing) float64 { return m.previews })))
+	r.AtMost("all good, of the time until all is there", "%.3f", goodShare, ours.good/ours.complete, "",
 		share(func(m timing) float64 { return m.good }))
-	r.atMost("all complete, to Go's", "%.3f", completeOverGo, ours.complete/std.complete, spread("%.2f s", all[0].each(func(m timing) float64 { return m.complete })))
-	r.atMost("progressive speed index, to Go's", "%.2f", indexOverGo, ours.index/std.index, spread("%.2f s", all[0].each(func(m timing) float64 { return m.index })))
-	r.atMost("progressive speed index, to one after another", "%.2f", indexOverFIFO, ours.index/fifo.index, spread("%.2f s", all[3].each(func(m timing) float64 { return m.index })))
+	r.AtMost("all complete, to Go's", "%.3f", completeOverGo, ours.complete/std.complete, "", spread("%.2f s", all[0].each(func(m timing) float64 { return m.complete })))
+	r.AtMost("progressive speed index, to Go's", "%.2f", indexOverGo, ours.index/std.index, "", spread("%.2f s", all[0].each(func(m timing) float64 { return m.index })))
+	r.AtMost("progressive speed index, to one after another", "%.2f", indexOverFIFO, ours.index/fifo.index, "", spread("%.2f s", all[3].each(func(m timing) float64 { return m.index })))
 }
 
 // tellPage says what was loaded and how.
@@ -222,11 +222,11 @@ func (b *bench) tellPage() {
 		sizes = append(sizes, whole/1e3)
 		previews, good = append(previews, float64(marks[1])/whole), append(good, float64(marks[2])/whole)
 	}
-	b.report.note("%d progressive JPEGs by libvips, %.0f to %.0f KB, median %.0f KB, %.1f MB together; preview until %.0f %% (median), good until %.0f %%. "+
+	b.report.Note("%d progressive JPEGs by libvips, %.0f to %.0f KB, median %.0f KB, %.1f MB together; preview until %.0f %% (median), good until %.0f %%. "+
 		"One h2c connection, 10 Mbit/s by a token bucket in a network namespace, 60 ms round trip by a proxy at the client. "+
 		"The client has Chromium's windows, priority header and exclusive chain: five pictures with u=2, i, the others with i. "+
 		"Every byte is dated by its own arrival. Time runs from the moment at which pictures are asked for, on a connection that has loaded the document. Medians of rounds in which servers take turns.",
 		len(b.pictures), slices.Min(sizes), slices.Max(sizes), traffic.Median(sizes), sum/1e6, 100*traffic.Median(previews), 100*traffic.Median(good))
-	b.report.note("PSI, the progressive speed index, is the mean over the pictures of 0.6 preview + 0.3 good + 0.1 complete. " +
+	b.report.Note("PSI, the progressive speed index, is the mean over the pictures of 0.6 preview + 0.3 good + 0.1 complete. " +
 		"One after another (FIFO) is ours without phases, asked without i, which Go's server cannot do: it sends all streams in turn.")
 }

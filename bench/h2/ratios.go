@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-media/spillway/bench/h2/site"
 	"github.com/spillway-media/spillway/bench/load/process"
 	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // Bars of speed and cost, ours to Go's in the same run. Large bodies are to be
@@ -50,19 +51,19 @@ func (b *bench) ratios(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find h2load: %w (Debian has it in nghttp2-client)", err)
 	}
-	t := b.report.table("Body", "Server", "requests/s", "rounds", "CPU a request", "rounds")
+	t := b.report.Table("Body", "Server", "requests/s", "rounds", "CPU a request", "rounds")
 	for _, j := range jobs {
 		if err := b.compare(ctx, program, j, t); err != nil {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
-	b.report.note("h2load, 4 connections with 100 streams each for small bodies (%d bytes), 10 for 1 MiB. Servers are processes of their own and take turns; medians. "+
+	b.report.Note("h2load, 4 connections with 100 streams each for small bodies (%d bytes), 10 for 1 MiB. Servers are processes of their own and take turns; medians. "+
 		"Where a ratio is a target, it is that of neighbouring rounds, and its median.", len(site.SmallBody))
 	return nil
 }
 
 // compare runs a job against both servers in turn.
-func (b *bench) compare(ctx context.Context, program string, j job, t *table) (err error) {
+func (b *bench) compare(ctx context.Context, program string, j job, t *report.Table) (err error) {
 	names := []string{ours, site.Std().Name}
 	runners := make([]*runner, len(names))
 	for i, name := range names {
@@ -73,7 +74,7 @@ func (b *bench) compare(ctx context.Context, program string, j job, t *table) (e
 		defer func() { err = errors.Join(err, c.close()) }()
 		runners[i] = &runner{child: c}
 	}
-	for round := range b.rounds(9) + 1 {
+	for round := range b.Rounds(9) + 1 {
 		for i := range runners {
 			r := runners[(i+round)%len(runners)]
 			if err := r.run(ctx, program, j, round == 0); err != nil {
@@ -87,11 +88,11 @@ func (b *bench) compare(ctx context.Context, program string, j job, t *table) (e
 		costs = append(costs, runners[0].cpu[i]/runners[1].cpu[i])
 	}
 	for i, r := range runners {
-		t.add(j.name, names[i], fmt.Sprintf("%.0f", traffic.Median(r.rates)), spread("%.0f", r.rates),
+		t.Add(j.name, names[i], fmt.Sprintf("%.0f", traffic.Median(r.rates)), spread("%.0f", r.rates),
 			fmt.Sprintf("%.0f us", traffic.Median(r.cpu)), spread("%.0f", r.cpu))
 	}
-	b.report.atLeast(j.name+": throughput to Go's", "%.2f", j.bar, traffic.Median(rates), spread("%.2f", rates))
-	b.report.atMost(j.name+": CPU a request to Go's", "%.2f", cpuLimit, traffic.Median(costs), spread("%.2f", costs))
+	b.report.AtLeast(j.name+": throughput to Go's", "%.2f", j.bar, traffic.Median(rates), "", spread("%.2f", rates))
+	b.report.AtMost(j.name+": CPU a request to Go's", "%.2f", cpuLimit, traffic.Median(costs), "", spread("%.2f", costs))
 	return nil
 }
 

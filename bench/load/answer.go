@@ -45,14 +45,14 @@ func (b *bench) firstByte(ctx context.Context, client *traffic.Client, kind stri
 		return nil
 	}
 	var ratios, last []float64
-	for range b.rounds(9) + 2 {
+	for range b.Rounds(9) + 2 {
 		sample, _, err := good(ctx, client, b.asset(kind, "format=jpeg&quality=80"))
 		if err != nil {
 			return err
 		}
 		ratios, last = append(ratios, sample.First.Seconds()/sample.Took.Seconds()), append(last, milliseconds(sample.Took))
 	}
-	b.report.atMost("JPEG in full size ("+kind+"), first byte over last byte", "%.2f", firstOverLast, traffic.Median(ratios),
+	b.report.AtMost("JPEG in full size ("+kind+"), first byte over last byte", "%.2f", firstOverLast, traffic.Median(ratios),
 		fmt.Sprintf(" (last byte after %.0f ms)", traffic.Median(last)), spread("%.2f", ratios))
 	return nil
 }
@@ -82,7 +82,7 @@ func (b *bench) fresh(ctx context.Context, s *process.Server, client *traffic.Cl
 	}
 	p50, p99 := milliseconds(traffic.Percentile(took, 0.5)), milliseconds(traffic.Percentile(took, 0.99))
 	decodes := after[worked] - before[worked]
-	b.report.holds("If-None-Match, "+name, fmt.Sprintf("304 in under %d ms, no fetch, no decode", freshLimit),
+	b.report.Holds("If-None-Match, "+name, fmt.Sprintf("304 in under %d ms, no fetch, no decode", freshLimit),
 		good && p50 < freshLimit && asked == 0 && decodes == 0,
 		fmt.Sprintf("%.2f ms, p99 %.2f ms, all 304: %t, %d fetches, %.0f decodes", p50, p99, good, asked, decodes), fmt.Sprintf("%d requests", len(took)))
 	return nil

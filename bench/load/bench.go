@@ -10,11 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spillway-media/spillway/bench/load/pictures"
 	"github.com/spillway-media/spillway/bench/load/process"
 	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // bench is one run of the program.
@@ -26,30 +26,27 @@ type bench struct {
 	set      *pictures.Set
 	origin   *origin
 	settings string // what the server's help lists
-	report   *report
+	report   *report.Report
 	ladder   []step // for the plot
 }
 
-// section is a part of the table.
-type section struct {
-	name, title string
-	measure     func(b *bench, ctx context.Context) error
-}
-
-var sections = []section{
-	{"cpu", "CPU of a request over the bare libvips pipeline with the same pre-shrink", (*bench).cpu},
-	{"sizes", "Three sizes in one request", (*bench).sizes},
-	{"quality", "What shrinking while loading does to the picture, and linear light", (*bench).quality},
-	{"footprint", "Footprint", (*bench).footprint},
-	{"mixed", "Mixed corpus, closed loop", (*bench).mixed},
-	{"open", "Open loop: Poisson arrivals, 12-MP JPEG to 300 WebP", (*bench).open},
-	{"effort", "Effort that falls with the wait", (*bench).effort},
-	{"isolation", "Slow origins and slow readers beside fast requests", (*bench).isolation},
-	{"hot", "One hot URL", (*bench).hot},
-	{"cancel", "Work that nobody wants any more", (*bench).cancel},
-	{"bombs", "Bombs", (*bench).bombs},
-	{"answer", "First byte, and requests that need no body", (*bench).answer},
-	{"flush", "Early flush against whole buffer, 4000-px JPEG", (*bench).flush},
+// sections are the parts of the table.
+func (b *bench) sections() []report.Section {
+	return []report.Section{
+		{Name: "cpu", Title: "CPU of a request over the bare libvips pipeline with the same pre-shrink", Measure: b.cpu},
+		{Name: "sizes", Title: "Three sizes in one request", Measure: b.sizes},
+		{Name: "quality", Title: "What shrinking while loading does to the picture, and linear light", Measure: b.quality},
+		{Name: "footprint", Title: "Footprint", Measure: b.footprint},
+		{Name: "mixed", Title: "Mixed corpus, closed loop", Measure: b.mixed},
+		{Name: "open", Title: "Open loop: Poisson arrivals, 12-MP JPEG to 300 WebP", Measure: b.open},
+		{Name: "effort", Title: "Effort that falls with the wait", Measure: b.effort},
+		{Name: "isolation", Title: "Slow origins and slow readers beside fast requests", Measure: b.isolation},
+		{Name: "hot", Title: "One hot URL", Measure: b.hot},
+		{Name: "cancel", Title: "Work that nobody wants any more", Measure: b.cancel},
+		{Name: "bombs", Title: "Bombs", Measure: b.bombs},
+		{Name: "answer", Title: "First byte, and requests that need no body", Measure: b.answer},
+		{Name: "flush", Title: "Early flush against whole buffer, 4000-px JPEG", Measure: b.flush},
+	}
 }
 
 func newBench(ctx context.Context, o options) (*bench, error) {
@@ -57,7 +54,7 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	b := &bench{options: o, folder: folder, report: newReport(o.command())}
+	b := &bench{options: o, folder: folder, report: report.New(o.Command(), style())}
 	if err := b.prepare(ctx); err != nil {
 		b.close()
 		return nil, err
@@ -76,9 +73,11 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("ask the server for its settings: %w", err)
 	}
 	b.settings = string(help)
-	if b.report.version, err = version(ctx, b.program); err != nil {
+	version, err := version(ctx, b.program)
+	if err != nil {
 		return err
 	}
+	b.report.Fact("Server: " + version)
 	if b.floor, err = buildFloor(ctx, b.folder); err != nil {
 		return err
 	}
@@ -106,33 +105,9 @@ func (b *bench) close() {
 	_ = os.RemoveAll(b.folder)
 }
 
-// run measures section after section; none disturbs another. What was measured
-// before an error is kept.
-func (b *bench) run(ctx context.Context) error {
-	began, err := process.Look(time.Now())
-	if err != nil {
-		return err
-	}
-	if !traffic.Wait(ctx, time.Second) {
-		return ctx.Err()
-	}
-	if err := b.report.begin(began, time.Now()); err != nil {
-		return err
-	}
-	var faults []error
-	for _, s := range sections {
-		if ctx.Err() != nil {
-			break
-		}
-		if b.only != nil && !b.only.MatchString(s.name) {
-			continue
-		}
-		b.say(s.name)
-		if err := b.report.section(s.title, func() error { return s.measure(b, ctx) }); err != nil {
-			faults = append(faults, fmt.Errorf("measure %s: %w", s.name, err))
-		}
-	}
-	return errors.Join(append(faults, ctx.Err(), b.report.end(time.Now()))...)
+// style words the report: what is missed here is a bar.
+func style() report.Style {
+	return report.Style{What: "What", Spread: "Spread", Reached: "pass", Bars: "Bars", Loads: true}
 }
 
 // say tells what goes on, beside the table.

@@ -33,7 +33,7 @@ func (b *bench) bombs(ctx context.Context) (err error) {
 			refused = refused && status >= 400 && status < 500
 		}
 		p50 := traffic.Median(took)
-		b.report.holds(bomb.Name, fmt.Sprintf("4xx in under %d ms", bombLimit), refused && p50 < bombLimit,
+		b.report.Holds(bomb.Name, fmt.Sprintf("4xx in under %d ms", bombLimit), refused && p50 < bombLimit,
 			fmt.Sprintf("%d in %.2f ms", status, p50), spread("%.2f", took))
 	}
 	return ctx.Err()

@@ -45,7 +45,7 @@ func (b *bench) whole(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.report.show("4000-px AVIF, left alone", fmt.Sprintf("%.1f s, %.1f s of CPU", sample.Took.Seconds(), (s.CPU()-before).Seconds()), "")
+	b.report.Show("4000-px AVIF, left alone", fmt.Sprintf("%.1f s, %.1f s of CPU", sample.Took.Seconds(), (s.CPU()-before).Seconds()), "")
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (b *bench) clientGone(ctx context.Context) (err error) {
 		return ctx.Err()
 	}
 	var cpu, free []float64
-	for range b.rounds(3) {
+	for range b.Rounds(3) {
 		if err := leave(); err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func (b *bench) clientGone(ctx context.Context) (err error) {
 		}
 		free = append(free, milliseconds(sample.Took))
 	}
-	b.report.atMost("client gone after 0.5 s: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
-	b.report.atMost("client gone: a small picture on the only slot after", "%.0f ms", slotAfter, traffic.Median(free), "", spread("%.0f", free))
+	b.report.AtMost("client gone after 0.5 s: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
+	b.report.AtMost("client gone: a small picture on the only slot after", "%.0f ms", slotAfter, traffic.Median(free), "", spread("%.0f", free))
 	return b.freed(ctx, s, "client gone")
 }
 
@@ -105,7 +105,7 @@ func (b *bench) freed(ctx context.Context, s *process.Server, event string) erro
 		return err
 	}
 	busy, held := f["spillway_jobs_in_flight"], f[`spillway_decoded_bytes{kind="reserved"}`]
-	b.report.holds(event+": work and decoded bytes left after 1 s", "none", busy == 0 && held == 0, fmt.Sprintf("%.0f jobs, %.0f bytes", busy, held), "")
+	b.report.Holds(event+": work and decoded bytes left after 1 s", "none", busy == 0 && held == 0, fmt.Sprintf("%.0f jobs, %.0f bytes", busy, held), "")
 	return nil
 }
 
@@ -120,14 +120,14 @@ func (b *bench) deadline(ctx context.Context) (err error) {
 	defer client.Close()
 	var cpu, took []float64
 	status := 0
-	for range b.rounds(3) {
+	for range b.Rounds(3) {
 		sample, _ := client.Fetch(ctx, b.asset(pictures.Photo12, stubborn), http.Header{}, io.Discard)
 		status = sample.Status
 		cpu = append(cpu, milliseconds(after(ctx, s)))
 		took = append(took, milliseconds(sample.Took))
 	}
-	b.report.holds("deadline of 500 ms: answer", "422 within 0.7 s", status == http.StatusUnprocessableEntity && traffic.Median(took) <= 700,
+	b.report.Holds("deadline of 500 ms: answer", "422 within 0.7 s", status == http.StatusUnprocessableEntity && traffic.Median(took) <= 700,
 		fmt.Sprintf("%d after %.0f ms", status, traffic.Median(took)), spread("%.0f", took))
-	b.report.atMost("deadline of 500 ms: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
+	b.report.AtMost("deadline of 500 ms: CPU afterwards", "%.0f ms", cpuAfter, traffic.Median(cpu), "", spread("%.0f", cpu))
 	return b.freed(ctx, s, "deadline")
 }

@@ -73,7 +73,7 @@ type measure struct {
 // turn is how much CPU one side spends before it is the other's turn: far
 // more than the resolution of the clocks, and short beside what disturbs.
 func (b *bench) turn() time.Duration {
-	if b.short {
+	if b.Short {
 		return 200 * time.Millisecond
 	}
 	return 400 * time.Millisecond
@@ -93,7 +93,7 @@ func (b *bench) fight(ctx context.Context, s *process.Server, d duel, rounds int
 	t.perBare = bytes
 	client := traffic.NewClient(s.URL)
 	defer client.Close()
-	warming := b.rounds(3)
+	warming := b.Rounds(3)
 	if _, t.serverBytes, err = b.requests(ctx, s, client, d, warming); err != nil {
 		return t, err
 	}
@@ -145,20 +145,20 @@ func (b *bench) cpu(ctx context.Context) (err error) {
 		if !b.set.Has(d.kind) {
 			continue
 		}
-		t, err := b.fight(ctx, s, d, b.rounds(7))
+		t, err := b.fight(ctx, s, d, b.Rounds(7))
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
-		b.report.atMost(d.name, "%.2f", overFloor, t.ratio(), t.more(), spread("%.2f", t.ratios))
+		b.report.AtMost(d.name, "%.2f", overFloor, t.ratio(), t.more(), spread("%.2f", t.ratios))
 		if size := (measure{d.name, float64(t.serverBytes) / float64(t.perBare)}); size.value > most.value {
 			most = size
 		} else if size.value < least.value {
 			least = size
 		}
 	}
-	b.report.holds("bytes over those of libvips", "at most 1.03", most.value <= 1.03, fmt.Sprintf("%.3f (%s)", most.value, most.name),
+	b.report.Holds("bytes over those of libvips", "at most 1.03", most.value <= 1.03, fmt.Sprintf("%.3f (%s)", most.value, most.name),
 		fmt.Sprintf("least %.3f (%s)", least.value, least.name))
-	b.report.note("The server's CPU time includes HTTP, the inspection of the source and the answer, not the client. Bare libvips has the source in "+
+	b.report.Note("The server's CPU time includes HTTP, the inspection of the source and the answer, not the client. Bare libvips has the source in "+
 		"memory, one thread and no cache. Both take turns of %.1f s of CPU; a ratio is the median of its rounds.", b.turn().Seconds())
 	return nil
 }
@@ -180,13 +180,13 @@ func (b *bench) sizes(ctx context.Context) (err error) {
 		}
 		d.query = "sizes=1200x0,600x0,300x0&format=webp&quality=80"
 		asked := b.origin.asked.Load()
-		t, err := b.fight(ctx, s, d, b.rounds(7))
+		t, err := b.fight(ctx, s, d, b.Rounds(7))
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
 		asked = b.origin.asked.Load() - asked
-		b.report.atMost(d.name+", CPU over one bare decode", "%.2f", overFloor, t.ratio(), t.more(), spread("%.2f", t.ratios))
-		b.report.holds(d.name+", fetches a request", "1", asked == int64(t.requests),
+		b.report.AtMost(d.name+", CPU over one bare decode", "%.2f", overFloor, t.ratio(), t.more(), spread("%.2f", t.ratios))
+		b.report.Holds(d.name+", fetches a request", "1", asked == int64(t.requests),
 			fmt.Sprintf("%.2f", float64(asked)/float64(t.requests)), fmt.Sprintf("%d requests", t.requests))
 	}
 	return nil

@@ -1,7 +1,7 @@
 // Command load measures the server against the bars of docs/performance.md:
 // one run, one table, with the machine, the command and the noise.
 //
-// Start in main.go, then bench.go (the sections, in order) and report.go (rows
+// Start in main.go, then bench.go (the sections, in order) and bench/report (rows
 // and verdicts); each section has a file of its own, such as cpu.go and open.go.
 // State: the bench owns the folder, the pictures and the report; a section owns
 // the servers it starts, and stops them before it returns.

@@ -8,6 +8,7 @@ import (
 	"github.com/spillway-media/spillway/bench/load/pictures"
 	"github.com/spillway-media/spillway/bench/load/process"
 	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // What less effort has to gain when twice the capacity is asked for, and what
@@ -24,7 +25,7 @@ const (
 // costs.
 func (b *bench) effort(ctx context.Context) (err error) {
 	if !b.has(effortFlag) {
-		b.report.missing("goodput at 2x with less effort over that with full effort", fmt.Sprintf("at least %.2f", effortGain), "the server has no --"+effortFlag)
+		b.report.Missing("goodput at 2x with less effort over that with full effort", fmt.Sprintf("at least %.2f", effortGain), "the server has no --"+effortFlag)
 		return nil
 	}
 	full, err := b.serve(ctx)
@@ -42,7 +43,7 @@ func (b *bench) effort(ctx context.Context) (err error) {
 	defer client.Close()
 	offered := 2 * b.capacity(ctx, client, next)
 	var gains, bytes, share []float64
-	for i := range b.rounds(3) {
+	for i := range b.Rounds(3) {
 		with := b.overload(ctx, less, offered, uint64(70+i), next)
 		without := b.overload(ctx, full, offered, uint64(70+i), next)
 		if without.OK == 0 || with.OK == 0 {
@@ -51,9 +52,9 @@ func (b *bench) effort(ctx context.Context) (err error) {
 		gains, bytes = append(gains, with.Rate/without.Rate), append(bytes, with.Bytes/without.Bytes)
 		share = append(share, float64(with.Eased)/float64(with.OK))
 	}
-	b.report.atLeast("1200 WebP at 2x: goodput with less effort over that with full effort", "%.2f", effortGain, traffic.Median(gains),
-		fmt.Sprintf(" (%.1f/s offered, %s of the answers marked)", offered, percent(traffic.Median(share))), spread("%.2f", gains))
-	b.report.atMost("1200 WebP at 2x: bytes with less effort over those with full effort", "%.3f", effortBytes, traffic.Median(bytes), "", spread("%.3f", bytes))
+	b.report.AtLeast("1200 WebP at 2x: goodput with less effort over that with full effort", "%.2f", effortGain, traffic.Median(gains),
+		fmt.Sprintf(" (%.1f/s offered, %s of the answers marked)", offered, report.Percent(traffic.Median(share))), spread("%.2f", gains))
+	b.report.AtMost("1200 WebP at 2x: bytes with less effort over those with full effort", "%.3f", effortBytes, traffic.Median(bytes), "", spread("%.3f", bytes))
 	return nil
 }
 

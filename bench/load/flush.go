@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-media/spillway/bench/load/pictures"
 	"github.com/spillway-media/spillway/bench/load/process"
 	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // delivery is one way to hand results out, and what it came to.
@@ -25,7 +26,7 @@ type delivery struct {
 func (b *bench) flush(ctx context.Context) (err error) {
 	const setting = "output-hold"
 	if !b.has(setting) {
-		b.report.missing("early flush against whole buffer", "measured", "the server has no --"+setting)
+		b.report.Missing("early flush against whole buffer", "measured", "the server has no --"+setting)
 		return nil
 	}
 	early, err := b.serve(ctx)
@@ -42,7 +43,7 @@ func (b *bench) flush(ctx context.Context) (err error) {
 		{name: "early flush", server: early, client: traffic.NewClient(early.URL)},
 		{name: "whole buffer", server: held, client: traffic.NewClient(held.URL)},
 	}
-	for range b.rounds(4) {
+	for range b.Rounds(4) {
 		for _, way := range ways {
 			if fault := way.measure(ctx, b); fault != nil {
 				return errors.Join(err, fault)
@@ -55,7 +56,7 @@ func (b *bench) flush(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	b.report.note("%d clients in turn, no cache; both servers take turns. Peak memory is that of the whole server.", flushClients)
+	b.report.Note("%d clients in turn, no cache; both servers take turns. Peak memory is that of the whole server.", flushClients)
 	return nil
 }
 
@@ -75,7 +76,7 @@ func (d *delivery) measure(ctx context.Context, b *bench) error {
 	return nil
 }
 
-func (d *delivery) tell(r *report) error {
+func (d *delivery) tell(r *report.Report) error {
 	held, err := process.Held(d.server.PID)
 	if err != nil {
 		return fmt.Errorf("measure memory: %w", err)
@@ -84,7 +85,7 @@ func (d *delivery) tell(r *report) error {
 	if len(d.rates) > 1 {
 		noise = "rate " + spread("%.1f", d.rates)
 	}
-	r.show(d.name, fmt.Sprintf("%.1f/s, mean %.0f ms, first byte after %.0f ms, peak memory %.0f MB",
+	r.Show(d.name, fmt.Sprintf("%.1f/s, mean %.0f ms, first byte after %.0f ms, peak memory %.0f MB",
 		traffic.Median(d.rates), traffic.Median(d.means), traffic.Median(d.firsts), megabytes(held.Peak)),
 		noise)
 	return nil

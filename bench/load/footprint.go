@@ -22,17 +22,17 @@ func (b *bench) footprint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.atMost("stripped binary", "%.1f MB", binaryLimit, megabytes(size), "", "")
+	b.report.AtMost("stripped binary", "%.1f MB", binaryLimit, megabytes(size), "", "")
 	var starts, idle []float64
-	for range b.rounds(9) {
+	for range b.Rounds(9) {
 		began, held, err := b.birth(ctx)
 		if err != nil {
 			return err
 		}
 		starts, idle = append(starts, milliseconds(began)), append(idle, megabytes(held))
 	}
-	b.report.atMost("start to listening", "%.0f ms", startLimit, traffic.Median(starts), "", spread("%.0f", starts))
-	b.report.atMost("resident memory, idle", "%.0f MB", idleLimit, traffic.Median(idle), "", spread("%.0f", idle))
+	b.report.AtMost("start to listening", "%.0f ms", startLimit, traffic.Median(starts), "", spread("%.0f", starts))
+	b.report.AtMost("resident memory, idle", "%.0f MB", idleLimit, traffic.Median(idle), "", spread("%.0f", idle))
 	return nil
 }
 

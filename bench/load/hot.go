@@ -55,9 +55,9 @@ func (b *bench) rush(ctx context.Context, s *process.Server) error {
 	}
 	all, whole := traffic.Summarise(samples, load.Window), traffic.Summarise(samples, traffic.Window{Length: time.Hour})
 	decodes, bad := after[worked]-before[worked], first.Failed+first.Refused+whole.Failed+whole.Refused
-	b.report.holds("decodes of the hot picture, 64 clients at once", "1", decodes == 1 && bad == 0,
+	b.report.Holds("decodes of the hot picture, 64 clients at once", "1", decodes == 1 && bad == 0,
 		fmt.Sprintf("%.0f; %d of %d requests failed", decodes, bad, first.Asked()+whole.Asked()), "")
-	b.report.atLeast("rate from the memory cache, 64 clients", "%.0f/s", hotRate, all.Rate,
+	b.report.AtLeast("rate from the memory cache, 64 clients", "%.0f/s", hotRate, all.Rate,
 		fmt.Sprintf(" (p50 %.1f ms, p99 %.1f ms)", milliseconds(all.P50), milliseconds(all.P99)),
 		fmt.Sprintf("CPU: server %.0f us a request, load program %.0f us", perRequest(served, whole), perRequest(own, whole)))
 	return nil
@@ -95,7 +95,7 @@ func (b *bench) leader(ctx context.Context, s *process.Server) error {
 	}
 	all := traffic.Summarise(samples, traffic.Window{Length: time.Hour})
 	decodes := after[worked] - before[worked]
-	b.report.holds("8 followers of a leader that leaves", "all served, one decode", all.OK == followers && decodes == 1,
+	b.report.Holds("8 followers of a leader that leaves", "all served, one decode", all.OK == followers && decodes == 1,
 		fmt.Sprintf("%d served, %.0f decodes", all.OK, decodes), "")
 	return ctx.Err()
 }

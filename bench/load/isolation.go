@@ -58,7 +58,7 @@ func (b *bench) beside(ctx context.Context, s *process.Server, c company) error 
 	client := traffic.NewClient(s.URL)
 	defer client.Close()
 	var rates, medians, alone []float64
-	for range b.rounds(4) {
+	for range b.Rounds(4) {
 		quiet := b.fast(ctx, client)
 		busy, err := b.inCompany(ctx, s, client, c)
 		if err != nil {
@@ -71,9 +71,9 @@ func (b *bench) beside(ctx context.Context, s *process.Server, c company) error 
 		rates = append(rates, busy.Rate/quiet.Rate)
 		medians = append(medians, float64(busy.P50)/float64(quiet.P50))
 	}
-	b.report.atLeast(c.name+": rate over rate alone", "%.2f", rateKept, traffic.Median(rates),
+	b.report.AtLeast(c.name+": rate over rate alone", "%.2f", rateKept, traffic.Median(rates),
 		fmt.Sprintf(" (%.1f/s alone)", traffic.Median(alone)), spread("%.2f", rates))
-	b.report.atMost(c.name+": p50 over p50 alone", "%.2f", p50Factor, traffic.Median(medians), "", spread("%.2f", medians))
+	b.report.AtMost(c.name+": p50 over p50 alone", "%.2f", p50Factor, traffic.Median(medians), "", spread("%.2f", medians))
 	return nil
 }
 

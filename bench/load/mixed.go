@@ -31,7 +31,7 @@ const thumbnail = "sizes=300x0&format=webp&quality=60"
 
 func (b *bench) mixed(ctx context.Context) error {
 	levels := []int{1, 4, 16, 64, 256}
-	if b.short {
+	if b.Short {
 		levels = []int{4, 16, 256}
 	}
 	reference := 0.0
@@ -75,12 +75,12 @@ func (b *bench) crowd(ctx context.Context, load traffic.Closed) (pace float64, e
 		return 0, err
 	}
 	name := plural(load.Clients, "client")
-	b.report.holds(name, "no failures but deliberate 503s", whole.Failed == 0 && whole.Unexplained == 0 && ctx.Err() == nil,
+	b.report.Holds(name, "no failures but deliberate 503s", whole.Failed == 0 && whole.Unexplained == 0 && ctx.Err() == nil,
 		fmt.Sprintf("%.1f/s, %s; %d failed, %d of %d refused, %d without Retry-After",
 			all.Rate, latencies(all), whole.Failed, whole.Refused, whole.Asked(), whole.Unexplained), "")
-	b.report.atMost(name+", peak of resident memory", "%.0f MB", peakLimit, peak,
+	b.report.AtMost(name+", peak of resident memory", "%.0f MB", peakLimit, peak,
 		fmt.Sprintf(" (budget of decoded bytes %.0f MB)", budget[`spillway_decoded_bytes{kind="budget"}`]/1e6), "")
-	if b.short && load.Clients < 256 {
+	if b.Short && load.Clients < 256 {
 		return all.Rate, nil
 	}
 	if !traffic.Wait(ctx, calmDown) {
@@ -90,7 +90,7 @@ func (b *bench) crowd(ctx context.Context, load traffic.Closed) (pace float64, e
 	if err != nil {
 		return 0, fmt.Errorf("measure calm server: %w", err)
 	}
-	b.report.atMost(name+", resident memory 12 s later", "%.0f MB", afterLimit, megabytes(held.Now), "", "")
+	b.report.AtMost(name+", resident memory 12 s later", "%.0f MB", afterLimit, megabytes(held.Now), "", "")
 	return all.Rate, nil
 }
 
@@ -107,7 +107,7 @@ func (b *bench) mob(ctx context.Context, load traffic.Closed, pace float64) (err
 	own := process.Own()
 	all := traffic.Summarise(load.Run(ctx, client), load.Window)
 	own = process.Own() - own
-	b.report.show(fmt.Sprintf("%d clients that ignore Retry-After and ask again within 1 ms", load.Clients),
+	b.report.Show(fmt.Sprintf("%d clients that ignore Retry-After and ask again within 1 ms", load.Clients),
 		fmt.Sprintf("%.1f/s, %.2f of that of 16 clients, %s; %d refusals in %s", all.Rate, all.Rate/max(pace, 0.001), latencies(all), all.Refused, load.Length),
 		fmt.Sprintf("the load program used %.1f s of CPU", own.Seconds()))
 	return nil

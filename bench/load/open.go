@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-media/spillway/bench/load/pictures"
 	"github.com/spillway-media/spillway/bench/load/process"
 	"github.com/spillway-media/spillway/bench/load/traffic"
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // The bars of overload.
@@ -32,7 +33,7 @@ func (s step) goodput() float64 { return s.Rate / s.capacity }
 
 // factors are the offered loads, as parts of the capacity.
 func (b *bench) factors() []float64 {
-	if b.short {
+	if b.Short {
 		return []float64{0.8, 2, 5}
 	}
 	return []float64{0.5, 0.8, 1, 1.5, 2, 3, 5}
@@ -63,7 +64,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 		}
 	}
 	b.reportProbes()
-	b.report.note("Capacity is what %d clients in turn get, measured before and after each step for %s; the step is compared with the mean of both. "+
+	b.report.Note("Capacity is what %d clients in turn get, measured before and after each step for %s; the step is compared with the mean of both. "+
 		"Each step offers its load for %s first, which does not count: a server may take a burst as one. Latency counts from the intended start.",
 		saturating, b.capacityFor(), b.warmUp())
 	return b.floodMixed(ctx)
@@ -83,14 +84,14 @@ func (b *bench) capacity(ctx context.Context, client *traffic.Client, next func(
 
 // capacityFor is long enough for some dozens of answers.
 func (b *bench) capacityFor() time.Duration {
-	if b.short {
+	if b.Short {
 		return 3 * time.Second
 	}
 	return 6 * time.Second
 }
 
 func (b *bench) warmUp() time.Duration {
-	if b.short {
+	if b.Short {
 		return 4 * time.Second
 	}
 	return 6 * time.Second
@@ -116,19 +117,19 @@ func (b *bench) flood(ctx context.Context, s *process.Server, client *traffic.Cl
 
 func (b *bench) reportStep(factor float64, s step, before, after float64) {
 	name := fmt.Sprintf("%.1fx", factor)
-	measured := fmt.Sprintf("%.1f/s of %.1f/s offered, %s, %s refused", s.Rate, s.factor*s.capacity, latencies(s.Summary), percent(s.Share()))
+	measured := fmt.Sprintf("%.1f/s of %.1f/s offered, %s, %s refused", s.Rate, s.factor*s.capacity, latencies(s.Summary), report.Percent(s.Share()))
 	noise := fmt.Sprintf("capacity %.1f/s before, %.1f/s after", before, after)
-	b.report.show(name, measured, noise)
+	b.report.Show(name, measured, noise)
 	if s.Refused > 0 {
-		b.report.holds(name+", Retry-After on every refusal", "all", s.Unexplained == 0,
+		b.report.Holds(name+", Retry-After on every refusal", "all", s.Unexplained == 0,
 			fmt.Sprintf("%d of %d, %d to %d s", s.Refused-s.Unexplained, s.Refused, s.RetryLeast, s.RetryMost), "")
 	}
 	if factor < 2 || factor == 3 {
 		return
 	}
-	b.report.atLeast(name+", goodput over capacity", "%.2f", goodputLimit, s.goodput(), "", noise)
-	b.report.atMost(name+", p99 of the admitted", "%.0f ms", admittedP99, milliseconds(s.P99), "", plural(s.OK, "answer"))
-	b.report.holds(name+", no failures but 503s", "0", s.Failed == 0, fmt.Sprint(s.Failed), "")
+	b.report.AtLeast(name+", goodput over capacity", "%.2f", goodputLimit, s.goodput(), "", noise)
+	b.report.AtMost(name+", p99 of the admitted", "%.0f ms", admittedP99, milliseconds(s.P99), "", plural(s.OK, "answer"))
+	b.report.Holds(name+", no failures but 503s", "0", s.Failed == 0, fmt.Sprint(s.Failed), "")
 }
 
 func (b *bench) reportProbes() {
@@ -137,7 +138,7 @@ func (b *bench) reportProbes() {
 		name string
 		all  traffic.Summary
 	}{{"/healthz on the main listener", last.health}, {"/metrics on the admin listener", last.metrics}} {
-		b.report.holds(fmt.Sprintf("p99 of %s at 5x", probe.name), fmt.Sprintf("at most %d ms, none failed", probeP99),
+		b.report.Holds(fmt.Sprintf("p99 of %s at 5x", probe.name), fmt.Sprintf("at most %d ms, none failed", probeP99),
 			milliseconds(probe.all.P99) <= probeP99 && probe.all.OK == probe.all.Asked() && probe.all.OK > 0,
 			fmt.Sprintf("%.1f ms (p50 %.1f ms), %d of %d answered", milliseconds(probe.all.P99), milliseconds(probe.all.P50), probe.all.OK, probe.all.Asked()), "")
 	}
@@ -147,7 +148,7 @@ func (b *bench) reportProbes() {
 // by a factor of thirty. It has no bar: what is admitted there depends on what
 // is asked for.
 func (b *bench) floodMixed(ctx context.Context) (err error) {
-	if b.short {
+	if b.Short {
 		return nil
 	}
 	s, err := b.serve(ctx)
@@ -161,8 +162,8 @@ func (b *bench) floodMixed(ctx context.Context) (err error) {
 	for i, factor := range []float64{2, 5} {
 		capacity := b.capacity(ctx, client, next)
 		all, _, _ := b.flood(ctx, s, client, factor*capacity, uint64(50+i), next)
-		b.report.show(fmt.Sprintf("mixed corpus at %.0fx", factor),
-			fmt.Sprintf("%.1f/s ok of %.1f/s offered, %s, %s refused, %d failed", all.Rate, factor*capacity, latencies(all), percent(all.Share()), all.Failed),
+		b.report.Show(fmt.Sprintf("mixed corpus at %.0fx", factor),
+			fmt.Sprintf("%.1f/s ok of %.1f/s offered, %s, %s refused, %d failed", all.Rate, factor*capacity, latencies(all), report.Percent(all.Share()), all.Failed),
 			fmt.Sprintf("capacity %.1f/s before", capacity))
 	}
 	return nil

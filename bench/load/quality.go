@@ -42,7 +42,7 @@ func (b *bench) quality(ctx context.Context) (err error) {
 	}
 	for _, v := range []variant{{"default", "", ssimLimit}, {"linear=true", "&linear=true", ssimLimit}} {
 		if sample := client.Get(ctx, b.asset(pictures.Small, "format=png"+v.query), nil, time.Now()); !sample.OK() {
-			b.report.missing("SSIM and cost with "+v.name, "measured", fmt.Sprintf("the server answers %d", sample.Status))
+			b.report.Missing("SSIM and cost with "+v.name, "measured", fmt.Sprintf("the server answers %d", sample.Status))
 			continue
 		}
 		if err := b.compare(ctx, s, client, kind, v); err != nil {
@@ -52,7 +52,7 @@ func (b *bench) quality(ctx context.Context) (err error) {
 	if err := b.surcharges(ctx, s, client, kind); err != nil {
 		return err
 	}
-	b.report.note("The reference is the same resize of a lossless copy of the whole original (%s). CPU is for 300 WebP.", kind)
+	b.report.Note("The reference is the same resize of a lossless copy of the whole original (%s). CPU is for 300 WebP.", kind)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (b *bench) compare(ctx context.Context, s *process.Server, client *traffic.
 	if err != nil {
 		return err
 	}
-	b.report.atLeast("SSIM against the full decode, "+v.name, "%.4f", v.limit, like, "", "")
+	b.report.AtLeast("SSIM against the full decode, "+v.name, "%.4f", v.limit, like, "", "")
 	if v.query == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (b *bench) compare(ctx context.Context, s *process.Server, client *traffic.
 	if err != nil {
 		return err
 	}
-	b.report.show("CPU with "+v.name+" over that without", fmt.Sprintf("%.2f", traffic.Median(cost)), spread("%.2f", cost))
+	b.report.Show("CPU with "+v.name+" over that without", fmt.Sprintf("%.2f", traffic.Median(cost)), spread("%.2f", cost))
 	return nil
 }
 
@@ -107,14 +107,14 @@ func (b *bench) surcharges(ctx context.Context, s *process.Server, client *traff
 		{"quality by ssim=0.98 over one encode, 1200 WebP", "sizes=1200x0&format=webp&ssim=0.98", "sizes=1200x0&format=webp", 3},
 	} {
 		if sample := client.Get(ctx, b.asset(pictures.Small, each.with), nil, time.Now()); !sample.OK() {
-			b.report.missing("CPU of "+each.name, fmt.Sprintf("at most %.2f", each.limit), fmt.Sprintf("the server answers %d", sample.Status))
+			b.report.Missing("CPU of "+each.name, fmt.Sprintf("at most %.2f", each.limit), fmt.Sprintf("the server answers %d", sample.Status))
 			continue
 		}
 		cost, err := b.costOf(ctx, s, client, kind, each.with, each.without)
 		if err != nil {
 			return fmt.Errorf("%s: %w", each.name, err)
 		}
-		b.report.atMost("CPU of "+each.name, "%.2f", each.limit, traffic.Median(cost), "", spread("%.2f", cost))
+		b.report.AtMost("CPU of "+each.name, "%.2f", each.limit, traffic.Median(cost), "", spread("%.2f", cost))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (b *bench) surcharges(ctx context.Context, s *process.Server, client *traff
 // costOf lets two requests take turns.
 func (b *bench) costOf(ctx context.Context, s *process.Server, client *traffic.Client, kind, with, without string) ([]float64, error) {
 	var ratios []float64
-	for range b.rounds(5) {
+	for range b.Rounds(5) {
 		more, _, err := b.requests(ctx, s, client, duel{kind: kind, query: with}, 4)
 		if err != nil {
 			return nil, err

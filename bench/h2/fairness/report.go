@@ -3,8 +3,9 @@ package fairness
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"github.com/spillway-media/spillway/bench/report"
 )
 
 // Report is all that a run has found.
@@ -35,11 +36,11 @@ const (
 // Measure compares all schedulers. It takes some seconds.
 func Measure() Report {
 	all := entries()
-	report := Report{Rows: make([]Row, len(all)), Sets: anySets + 1}
+	found := Report{Rows: make([]Row, len(all)), Sets: anySets + 1}
 	weights := shuffled(256)
 	cycle := sum(weights)
 	for i, e := range all {
-		row := &report.Rows[i]
+		row := &found.Rows[i]
 		row.Name = e.name
 		found := shares(e.make(), weights, []int{window, cycle})
 		row.Short, row.Cycle = found[0], found[1]
@@ -50,10 +51,10 @@ func Measure() Report {
 	}
 	for _, streams := range []int{100, 256, 1000} {
 		for i, cost := range costs(all, streams) {
-			report.Rows[i].Costs = append(report.Rows[i].Costs, cost)
+			found.Rows[i].Costs = append(found.Rows[i].Costs, cost)
 		}
 	}
-	return report
+	return found
 }
 
 // anyLag is the most that any stream was off its share, after any frame of the
@@ -66,35 +67,31 @@ func anyLag(e entry) float64 {
 	return worst
 }
 
-// Write prints the tables and the targets as Markdown.
+// Write prints the tables as Markdown; the targets are Targets.
 func (r Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "256 streams that always have bytes, of weights 1 to 256 in no order; equal frames. "+
-		"A window is what has been sent since the first frame.\n\n")
-	r.shareTable(w)
+		"A window is what has been sent since the first frame.\n")
+	r.shareTable().Write(w)
 	fmt.Fprintf(w, "\n\"Any weights\" is the most lag of %d sets of weights, after any frame. "+
-		"The newcomer has weight %d; a round is %d frames, of which one is its share.\n\n", r.Sets, newcomer, r.Rows[0].Round)
-	r.costTable(w)
-	fmt.Fprintln(w)
-	table(w, []string{"target", "found", ""}, targetRows(r.Targets()))
+		"The newcomer has weight %d; a round is %d frames, of which one is its share.\n", r.Sets, newcomer, r.Rows[0].Round)
+	r.costTable().Write(w)
 }
 
-func (r Report) shareTable(w io.Writer) {
-	var rows [][]string
-	for _, row := range r.Rows {
-		rows = append(rows, []string{
-			row.Name, row.Short.String(), row.Cycle.String(),
-			fmt.Sprintf("%.4f", row.Cycle.Jain),
-			fmt.Sprintf("%.2f / %.3f", row.Chromium.Lag, row.Chromium.Jain),
-			fmt.Sprintf("%.2f", row.AnyLag), row.waited(),
-		})
-	}
-	table(w, []string{
+func (r Report) shareTable() *report.Table {
+	t := &report.Table{Head: []string{
 		"scheduler",
 		fmt.Sprintf("first %d frames: within 1 %% / off by 100 %% / mean error / lag", window),
 		fmt.Sprintf("one cycle, %d frames: the same", r.Rows[0].Cycle.Frames),
 		"Jain, one cycle", "Chromium's weights, first 2048: lag / Jain",
 		"any weights: lag", "a newcomer waits, frames",
-	}, rows)
+	}}
+	for _, row := range r.Rows {
+		t.Add(row.Name, row.Short.String(), row.Cycle.String(),
+			fmt.Sprintf("%.4f", row.Cycle.Jain),
+			fmt.Sprintf("%.2f / %.3f", row.Chromium.Lag, row.Chromium.Jain),
+			fmt.Sprintf("%.2f", row.AnyLag), row.waited())
+	}
+	return t
 }
 
 func (s Share) String() string {
@@ -108,28 +105,21 @@ func (r Row) waited() string {
 	return fmt.Sprint(r.Waited)
 }
 
-func (r Report) costTable(w io.Writer) {
+func (r Report) costTable() *report.Table {
 	columns := []string{"ns a decision"}
 	for _, c := range r.Rows[0].Costs {
 		columns = append(columns, fmt.Sprintf("%d streams", c.Streams))
 	}
-	var rows [][]string
+	t := &report.Table{Head: append(columns, "allocations")}
 	for _, row := range r.Rows {
 		cells, allocs := []string{row.Name}, 0.0
 		for _, c := range row.Costs {
 			cells = append(cells, fmt.Sprint(c.Time.Nanoseconds()))
 			allocs = max(allocs, c.Allocs)
 		}
-		rows = append(rows, append(cells, fmt.Sprintf("%.2f", allocs)))
+		t.Add(append(cells, fmt.Sprintf("%.2f", allocs))...)
 	}
-	table(w, append(columns, "allocations"), rows)
-}
-
-func table(w io.Writer, columns []string, rows [][]string) {
-	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
-	for _, row := range rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-	}
+	return t
 }
 
 // Target is one figure that was to be reached.
@@ -156,16 +146,4 @@ func (r Report) Targets() []Target {
 		{"at most 250 ns a decision with 1,000 streams", fmt.Sprint(last.Time.Nanoseconds()), last.Time <= 250*time.Nanosecond},
 		{"no allocations", fmt.Sprintf("%.4f", allocs), allocs < 0.001},
 	}
-}
-
-func targetRows(targets []Target) [][]string {
-	var rows [][]string
-	for _, t := range targets {
-		met := "not met"
-		if t.Met {
-			met = "met"
-		}
-		rows = append(rows, []string{t.Name, t.Found, met})
-	}
-	return rows
 }

@@ -42,9 +42,10 @@ type Config struct {
 	// waits for others, and not for its client, is none of this (0: any number).
 	MinSendRate int64
 	// MinBodyRate is how many bytes a second a request's body brings at
-	// least, over its whole length, after BodyGrace (0: any number; 10 s).
+	// least, over its whole length, once BodyGrace has passed (0: any number).
 	MinBodyRate int64
-	BodyGrace   time.Duration
+	// BodyGrace is for how long a body may be as slow as it likes (10 s).
+	BodyGrace time.Duration
 	// PingTimeout: a connection that has been silent for so long is asked
 	// whether it is still there, and closed when it is not (0: never asked).
 	PingTimeout time.Duration

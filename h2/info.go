@@ -10,7 +10,7 @@ import (
 
 // ConnInfo is a connection at one moment.
 type ConnInfo struct {
-	Remote string // the client's address
+	Remote string // the client's address and port
 	TLS    bool
 	State  string // "open", "draining" once a GOAWAY was sent, or "closing"
 	Since  time.Time
@@ -25,13 +25,13 @@ type ConnInfo struct {
 type StreamInfo struct {
 	ID           uint32
 	Method, Path string // the path without its query, where secrets may stand
-	Urgency      uint8
+	Urgency      uint8  // of the client's wish and the answer's own, 0 to 7
 	Incremental  bool
 	Phase        priority.Phase // of what is written at the moment
 	Buffered     int64          // bytes that wait to be sent
 	Sent         int64          // bytes of the body that have left
-	Window       int64          // bytes that the client lets us send
-	Since        time.Time
+	Window       int64          // bytes that the client lets us send; may be below 0
+	Since        time.Time      // when its request came
 }
 
 // Stats counts since the server was configured; what is open is of the moment.

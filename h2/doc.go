@@ -8,6 +8,6 @@
 // the handlers share. A handler runs in a goroutine of its own.
 // Handlers block in Write when a stream's buffer is full, in Read for a body;
 // the reader and the writer only block in the connection.
-// It never pushes, and never upgrades from HTTP/1.1 (RFC 9113 dropped both).
+// It never pushes, and never upgrades from HTTP/1.1, which RFC 9113 has dropped.
 // Limits are those of Config; what a connection may hold follows from them.
 package h2

@@ -136,3 +136,28 @@ func TestAPanicDoesNotWaitForAWriteUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// Go's client answers the PING of the first step in one goroutine while another
+// is about to write a request that it has begun.
+func TestARequestThatComesRightBehindTheAnswerToThePingIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, h2.Config{}, nil, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+		c := s.dial(h2test.Options{Mute: true})
+		ended := make(chan error, 1)
+		go func() { ended <- s.hs.Shutdown(t.Context()) }()
+		ping := c.Until("PING", func(e h2test.Event) bool { return e.Type == http2.FramePing })
+		c.Must(c.Framer.WritePing(true, ping.Ping))
+		<-time.After(10 * time.Millisecond)
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		if r := c.Response(1); string(r.Body) != "answer" {
+			t.Errorf("answered %q", r.Body)
+		}
+		c.Ended()
+		if away := goAways(c); away[len(away)-1].Last != 1 {
+			t.Errorf("the last GOAWAY names stream %d, want 1", away[len(away)-1].Last)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+}

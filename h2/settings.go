@@ -63,7 +63,8 @@ func (c *conn) ping(f *http2.PingFrame) error {
 		return nil
 	}
 	if f.Data == drainPing && c.stage == draining {
-		c.leave()
+		c.drainDue = time.Now().Add(drainRest)
+		c.armBy(c.drainDue)
 	}
 	return nil
 }

@@ -20,6 +20,12 @@ var (
 // drainTime bounds how long the second step waits for the PING.
 const drainTime = time.Second
 
+// drainRest is how long requests are still taken up after the PING has come
+// back. Go's client answers it in one goroutine while another is about to write
+// a request that it had begun: one with a body that cannot be sent again would
+// fail.
+const drainRest = 50 * time.Millisecond
+
 // drain begins a graceful end.
 func (c *conn) drain() {
 	c.mu.Lock()

@@ -230,7 +230,7 @@ func compareCorpus(t *testing.T, one, other string, levels float64) {
 	if m == nil {
 		return
 	}
-	s := start(t, withRoot(m.root))
+	s := start(t, withRoot(m.Folder))
 	a := mustDecode(t, s.good(t, "/assets/"+one+"?format=png&sizes=500x0").body)
 	b := mustDecode(t, s.good(t, "/assets/"+other+"?format=png&sizes=500x0").body)
 	alike(t, one, a.first(), b.first(), levels)

@@ -31,8 +31,8 @@ func TestCorpus(t *testing.T) {
 		return
 	}
 	canary := listenCanary(t)
-	s := start(t, withRoot(m.root))
-	s.origin.serveFolder(m.root)
+	s := start(t, withRoot(m.Folder))
+	s.origin.serveFolder(m.Folder)
 	w := &walk{server: s, manifest: m, heavy: os.Getenv("SPILLWAY_HEAVY") == "1"}
 	for i, e := range m.Files {
 		top, _, _ := strings.Cut(e.Path, "/")
@@ -232,11 +232,7 @@ func animates(e entry) bool { return e.Format == "gif" || e.Format == "webp" }
 // compareFrames asks for both animated formats.
 func (w *walk) compareFrames(t *testing.T, e entry) {
 	t.Helper()
-	source, err := w.manifest.read(e.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := decode(source)
+	want, err := decode(w.manifest.Read(t, e.Path))
 	if err != nil {
 		t.Fatalf("take the original apart: %v", err)
 	}
@@ -325,7 +321,7 @@ func TestPDFs(t *testing.T) {
 	if m == nil {
 		return
 	}
-	w := &walk{server: start(t, withRoot(m.root), allowPDF), manifest: m, heavy: os.Getenv("SPILLWAY_HEAVY") == "1"}
+	w := &walk{server: start(t, withRoot(m.Folder), allowPDF), manifest: m, heavy: os.Getenv("SPILLWAY_HEAVY") == "1"}
 	canary := listenCanary(t)
 	for _, e := range m.Files {
 		if e.Format != "pdf" || strings.Contains(e.Path, "flate") || !strings.HasPrefix(e.Path, "hostile/") || e.Weight == "heavy" && !w.heavy {

@@ -1,30 +1,16 @@
 package conformance_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/spillway-media/spillway/internal/testcorpus"
 )
 
 // manifest is the corpus's list of files with what is true of each. It was
 // established with tools other than libvips.
-type manifest struct {
-	root  string
-	Files []entry `json:"files"`
-}
+type manifest = testcorpus.Corpus[truth]
 
-type entry struct {
-	Path      string   `json:"path"`
-	Format    string   `json:"format_by_content"`
-	Expect    string   `json:"expect"`
-	Weight    string   `json:"weight"`
-	Canary    string   `json:"canary"`
-	Note      string   `json:"note"`
-	Truth     truth    `json:"truth"`
-	Exercises []string `json:"exercises"`
-}
+type entry = testcorpus.File[truth]
 
 type truth struct {
 	DisplayWidth    int        `json:"display_width"`
@@ -44,45 +30,25 @@ type truth struct {
 	SameAs          string     `json:"same_picture_as_after_orientation"`
 }
 
-// openCorpus reads the manifest, nil where there is no corpus. Where CI is set
-// there has to be one.
+// openCorpus reads the manifest, nil where there is no corpus.
 func openCorpus(t testing.TB) *manifest {
 	t.Helper()
-	root := os.Getenv("SPILLWAY_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	data, err := os.ReadFile(filepath.Join(root, "manifest.json"))
-	if err != nil {
-		if os.Getenv("SPILLWAY_CORPUS") != "" || os.Getenv("CI") == "true" {
-			t.Fatalf("the corpus is required here: %v", err)
-		}
+	m := testcorpus.Open[truth](t)
+	if m.Folder == "" {
 		return nil
-	}
-	m := &manifest{}
-	if err := json.Unmarshal(data, m); err != nil {
-		t.Fatalf("read the corpus's manifest: %v", err)
-	}
-	if m.root, err = filepath.Abs(root); err != nil {
-		t.Fatal(err)
 	}
 	for i := range m.Files {
 		if wrongAlpha[m.Files[i].Path] != "" {
 			m.Files[i].Truth.HasAlpha = nil
 		}
 	}
-	return m
+	return &m
 }
 
 // wrongAlpha names the files whose has_alpha the manifest gets wrong, and why;
 // it is not used for them.
 var wrongAlpha = map[string]string{
 	"images/avif-12mp-display-p3.avif": "its boxes list one picture and its EXIF, and no auxiliary picture",
-}
-
-// read is the bytes of a corpus file.
-func (m *manifest) read(path string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(m.root, filepath.FromSlash(path)))
 }
 
 // plays is how often an animation plays, 0 for ever, and whether it is told.
@@ -116,5 +82,3 @@ func (t truth) mean() (want [3]float64, levels float64, known bool) {
 	}
 	return want, 0, false
 }
-
-func (e entry) String() string { return fmt.Sprintf("%s (%s, %s)", e.Path, e.Format, e.Expect) }

@@ -2,12 +2,11 @@ package media_test
 
 import (
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testcorpus"
 )
 
 // BenchmarkInspect shows that the check costs next to nothing beside the
@@ -18,14 +17,10 @@ func BenchmarkInspect(b *testing.B) {
 		"png-small":  string(encoded(b, media.PNG)),
 		"svg-10k":    drawing(strings.Repeat(`<path class="a" d="M0 0L10 10" style="fill:url(#g)"/>`, 10000)),
 	}
-	dir, files := corpus(b)
-	for _, file := range files {
+	corpus := testcorpus.Open[truth](b)
+	for _, file := range corpus.Images() {
 		if file.Path == "images/photo-12mp-canon.jpg" {
-			src, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
-			if err != nil {
-				b.Fatal(err)
-			}
-			sources["jpeg-12mp"] = string(src)
+			sources["jpeg-12mp"] = string(corpus.Read(b, file.Path))
 		}
 	}
 	for name, source := range sources {

@@ -1,55 +1,19 @@
 package media_test
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testcorpus"
 )
 
-// corpusFile is an entry of the shared corpus' manifest.
-type corpusFile struct {
-	Path    string
-	Bytes   int
-	Expect  string
-	Content string `json:"format_by_content"`
-	Truth   struct {
-		Width  int `json:"stored_width"`
-		Height int `json:"stored_height"`
-		Frames int
-	}
-}
-
-// corpus lists the images of the shared corpus. It is required when CI=true;
-// elsewhere its absence is one line, because the files may not be shipped.
-func corpus(t testing.TB) (dir string, files []corpusFile) {
-	t.Helper()
-	dir = os.Getenv("SPILLWAY_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Logf("the shared corpus is not here, only generated inputs are used: %v", err)
-		return "", nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct{ Files []corpusFile }
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range manifest.Files {
-		if strings.HasPrefix(file.Path, "images/") || strings.HasPrefix(file.Path, "hostile/") {
-			files = append(files, file)
-		}
-	}
-	return dir, files
+// truth is what the structural check may find.
+type truth struct {
+	Width  int `json:"stored_width"`
+	Height int `json:"stored_height"`
+	Frames int
 }
 
 // TestInspectAgreesWithTheCorpus holds the structural check against real and
@@ -61,15 +25,12 @@ func TestInspectAgreesWithTheCorpus(t *testing.T) {
 	decoders := map[string]bool{
 		"hostile/pdf-page-1e6pt.pdf": true, "hostile/pdf-20000-pages.pdf": true, "hostile/pdf-flate-bomb-300mib.pdf": true,
 	}
-	dir, files := corpus(t)
+	corpus := testcorpus.Open[truth](t)
 	counts := map[string]int{}
-	for _, file := range files {
-		src, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range corpus.Images() {
+		src := corpus.Read(t, file.Path)
 		format := media.Sniff(src[:min(len(src), media.SniffLength)])
-		if want, known := sniffed[file.Content]; known && format != want {
+		if want, known := sniffed[file.Format]; known && format != want {
 			t.Errorf("%s: sniffed as %q, want %q", file.Path, format, want)
 		}
 		if format == media.Unknown {

@@ -3,14 +3,13 @@ package media_test
 import (
 	"errors"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testcorpus"
 )
 
 // checkFault fails on an error that a client could not be told.
@@ -94,16 +93,11 @@ func addFiles(f *testing.F) {
 	} {
 		f.Add([]byte(src))
 	}
-	dir, files := corpus(f)
-	for _, file := range files {
-		if file.Bytes > 4096 {
-			continue
+	corpus := testcorpus.Open[truth](f)
+	for _, file := range corpus.Images() {
+		if file.Bytes <= 4096 {
+			f.Add(corpus.Read(f, file.Path))
 		}
-		src, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src)
 	}
 }
 

@@ -1,61 +1,44 @@
 package vips_test
 
 import (
-	"encoding/json"
 	"errors"
 	"image"
 	"math"
-	"os"
-	"path/filepath"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
+	"github.com/spillway-media/spillway/internal/testcorpus"
 )
 
-// corpusFile is an entry of the shared corpus' manifest.
-type corpusFile struct {
-	Path   string
-	Expect string
-	Truth  struct {
-		Width     int         `json:"display_width"`
-		Height    int         `json:"display_height"`
-		Frames    int         `json:"frames"`
-		Alpha     *bool       `json:"has_alpha"`
-		Plays     any         `json:"plays_total"` // a number or "forever"
-		Unmanaged *[3]float64 `json:"mean_rgb_unmanaged_on_white"`
-		Managed   *[3]float64 `json:"mean_srgb_managed"`
-		OfTwin    *[3]float64 `json:"mean_srgb_managed_of_same_picture_with_profile"`
-		OfRGBTwin *[3]float64 `json:"mean_rgb_of_rgb_twin"`
-	}
+// truth is what a decoder has to find.
+type truth struct {
+	Width     int         `json:"display_width"`
+	Height    int         `json:"display_height"`
+	Frames    int         `json:"frames"`
+	Alpha     *bool       `json:"has_alpha"`
+	Plays     any         `json:"plays_total"` // a number or "forever"
+	Unmanaged *[3]float64 `json:"mean_rgb_unmanaged_on_white"`
+	Managed   *[3]float64 `json:"mean_srgb_managed"`
+	OfTwin    *[3]float64 `json:"mean_srgb_managed_of_same_picture_with_profile"`
+	OfRGBTwin *[3]float64 `json:"mean_rgb_of_rgb_twin"`
 }
 
-// corpus lists the pictures of the shared corpus. It is required when CI=true;
-// elsewhere its absence is one line, because the files may not be shipped.
-func corpus(t testing.TB) (dir string, files []corpusFile) {
+type corpusFile = testcorpus.File[truth]
+
+// corpusPictures are those of the corpus, where it is, whose files have the
+// names, by name.
+func corpusPictures(t testing.TB, names ...string) map[string][]byte {
 	t.Helper()
-	dir = os.Getenv("SPILLWAY_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Logf("the shared corpus is not here, only generated pictures are used: %v", err)
-		return "", nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct{ Files []corpusFile }
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range manifest.Files {
-		if strings.HasPrefix(file.Path, "images/") || strings.HasPrefix(file.Path, "hostile/") {
-			files = append(files, file)
+	corpus, pictures := testcorpus.Open[truth](t), map[string][]byte{}
+	for _, file := range corpus.Images() {
+		if name := path.Base(file.Path); slices.Contains(names, name) {
+			pictures[name] = corpus.Read(t, file.Path)
 		}
 	}
-	return dir, files
+	return pictures
 }
 
 // Where the corpus' truth and ours differ, and why ours is right or cannot be
@@ -75,17 +58,14 @@ var (
 )
 
 func TestCorpus(t *testing.T) {
-	dir, files := corpus(t)
+	corpus := testcorpus.Open[truth](t)
 	engine := start(t)
-	for _, file := range files {
+	for _, file := range corpus.Images() {
 		if (file.Expect != "ok" && file.Expect != "ok-if-enabled") || unread[file.Path] != "" {
 			continue
 		}
 		t.Run(file.Path, func(t *testing.T) {
-			src, err := os.ReadFile(filepath.Join(dir, file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := corpus.Read(t, file.Path)
 			info, err := engine.Probe(t.Context(), src, media.DefaultLimits())
 			if err != nil {
 				t.Fatal(err)
@@ -152,18 +132,15 @@ func agreesWithPixels(t *testing.T, file corpusFile, img image.Image) {
 // TestHostileCorpus is about surviving: every file ends in a picture or in an
 // error a client can be told, and a good one is served right after.
 func TestHostileCorpus(t *testing.T) {
-	dir, files := corpus(t)
+	corpus := testcorpus.Open[truth](t)
 	good := sceneSource()
-	for _, file := range files {
+	for _, file := range corpus.Images() {
 		if !strings.HasPrefix(file.Path, "hostile/") {
 			continue
 		}
 		t.Run(file.Path, func(t *testing.T) {
-			src, err := os.ReadFile(filepath.Join(dir, file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = attempt(t, src)
+			src := corpus.Read(t, file.Path)
+			err := attempt(t, src)
 			var told *media.Error
 			switch {
 			case err != nil && !errors.As(err, &told):

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/spillway-media/spillway/internal/testcorpus"
 	"github.com/spillway-media/spillway/internal/testpictures"
 	"github.com/spillway-media/spillway/internal/transform"
 	"github.com/spillway-media/spillway/internal/vips"
@@ -103,7 +104,7 @@ func estimated(tb testing.TB, dir string) []estimatedSource {
 	list = append(list, estimatedSource{"gif-moving", moves, moving})
 	convertFile(tb, engine, moves, "format=webp", filepath.Join(dir, "moves.webp"))
 	list = append(list, estimatedSource{"webp-moving", filepath.Join(dir, "moves.webp"), moving})
-	shared, _ := corpus(tb)
+	shared := testcorpus.Open[truth](tb).Folder
 	for name, queries := range map[string][]string{
 		"photo-12mp-canon.jpg": all(usual, steps[:1]), "photo-16mp-roses.jpg": usual, "heic-12mp-samsung-rotated.heic": usual,
 		"jpeg-100-megapixel.jpg": usual[:2],

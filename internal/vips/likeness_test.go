@@ -3,8 +3,6 @@ package vips_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -25,16 +23,8 @@ func finished(t testing.TB, width int) map[string][]byte {
 		"a soft one":        render(t, testpictures.JPEG(testpictures.Photo(4*width, width*8/3), 92), ask(width, 0), media.PNG).data,
 		"a grey one":        render(t, testpictures.JPEG(testpictures.Photo(2*width, width*4/3), 92), ask(width, 0, func(r *media.Request) { r.Grayscale = true }), media.PNG).data,
 	}
-	dir, files := corpus(t)
-	for _, file := range files {
-		switch name := filepath.Base(file.Path); name {
-		case "photo-12mp-canon.jpg", "photo-16mp-roses.jpg", "jpeg-progressive-photo.jpg", "exif-landscape-1.jpg":
-			data, err := os.ReadFile(filepath.Join(dir, file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[name] = render(t, data, ask(width, 0), media.PNG).data
-		}
+	for name, data := range corpusPictures(t, "photo-12mp-canon.jpg", "photo-16mp-roses.jpg", "jpeg-progressive-photo.jpg", "exif-landscape-1.jpg") {
+		sources[name] = render(t, data, ask(width, 0), media.PNG).data
 	}
 	return sources
 }

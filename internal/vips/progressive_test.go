@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/jpeg"
-	"os"
-	"path/filepath"
+	"maps"
 	"testing"
 
 	"github.com/spillway-media/spillway/h2/priority"
@@ -22,17 +21,7 @@ func progressively(r *media.Request) { r.Progressive = true }
 // and be good only at the end.
 func TestProgressiveJPEGsPreviewEarly(t *testing.T) {
 	sources := map[string][]byte{"a generated scene": testpictures.JPEG(testpictures.Scene(900, 600), 95)}
-	dir, files := corpus(t)
-	for _, file := range files {
-		switch filepath.Base(file.Path) {
-		case "photo-12mp-canon.jpg", "photo-16mp-roses.jpg", "exif-landscape-1.jpg", "jpeg-progressive-photo.jpg", "jpeg-grey.jpg":
-			data, err := os.ReadFile(filepath.Join(dir, file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[filepath.Base(file.Path)] = data
-		}
-	}
+	maps.Copy(sources, corpusPictures(t, "photo-12mp-canon.jpg", "photo-16mp-roses.jpg", "exif-landscape-1.jpg", "jpeg-progressive-photo.jpg", "jpeg-grey.jpg"))
 	for name, src := range sources {
 		for _, width := range []int{300, 600, 1200} {
 			out := render(t, src, ask(width, 0, progressively), media.JPEG).data

@@ -3,8 +3,7 @@ package vips_test
 import (
 	"fmt"
 	"image"
-	"os"
-	"path/filepath"
+	"maps"
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/media"
@@ -59,17 +58,7 @@ func TestShortCutsDoNotCostQuality(t *testing.T) {
 func photos(t testing.TB) map[string][]byte {
 	t.Helper()
 	sources := map[string][]byte{"a generated photo": testpictures.JPEG(testpictures.Photo(2700, 1800), 92)}
-	dir, files := corpus(t)
-	for _, file := range files {
-		switch name := filepath.Base(file.Path); name {
-		case "photo-12mp-canon.jpg", "photo-16mp-roses.jpg":
-			data, err := os.ReadFile(filepath.Join(dir, file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[name] = data
-		}
-	}
+	maps.Copy(sources, corpusPictures(t, "photo-12mp-canon.jpg", "photo-16mp-roses.jpg"))
 	return sources
 }
 

@@ -1,9 +1,6 @@
 package browser
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Screen is what a page is shown on. Sizes are in CSS pixels.
 type Screen struct {
@@ -38,26 +35,4 @@ func word(yes bool, then, otherwise string) string {
 		return then
 	}
 	return otherwise
-}
-
-// Network is what the tab believes its connection to be. It is Chromium's own
-// brake, behind its sockets: the server sees a client that reads slowly, not a
-// slow link.
-type Network struct {
-	Latency time.Duration // added to each request
-	Down    int64         // bytes a second; 0 is as many as come
-}
-
-// EmulateNetwork slows the tab's connections from now on.
-func (p *Page) EmulateNetwork(ctx context.Context, n Network) error {
-	if err := p.Call(ctx, "Network.enable", nil, nil); err != nil {
-		return err
-	}
-	down := n.Down
-	if down == 0 {
-		down = -1 // the protocol's word for no limit
-	}
-	return p.Call(ctx, "Network.emulateNetworkConditions", map[string]any{
-		"offline": false, "latency": float64(n.Latency) / float64(time.Millisecond), "downloadThroughput": down, "uploadThroughput": -1,
-	}, nil)
 }

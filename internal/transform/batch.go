@@ -189,7 +189,7 @@ func name(plan *media.Plan, flights []*flight) {
 	}
 	variant := hex.EncodeToString(h.Sum(nil)[:4])
 	for _, f := range flights {
-		f.etag, f.merged = f.key+"."+variant, true
+		f.etag, f.merged = f.key+"."+variant+f.variant, true
 	}
 }
 

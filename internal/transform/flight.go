@@ -46,10 +46,12 @@ type flight struct {
 
 	outputs     []*Output
 	sourceBytes int64
-	// etag and merged are set before the first output begins.
-	etag   string
-	merged bool
-	turn   *turn
+	// etag and merged are set before the first output begins. variant is what
+	// the plan alone adds to the tag.
+	etag    string
+	variant string
+	merged  bool
+	turn    *turn
 
 	began    time.Time
 	fetched  time.Duration
@@ -229,26 +231,51 @@ func (s *Service) prepare(f *flight) error {
 		}
 	}
 	f.fetched = time.Since(f.began)
-	plan, err := s.plan(f.ctx, f.job, f.src)
+	plan, err := s.arrange(f)
 	if err != nil {
 		return err
 	}
-	if f.job.Thumb {
-		if err := plan.AddThumb(); err != nil {
-			return asMediaError(err)
-		}
-	}
-	marked, err := s.overlayMemory(f.ctx, f.overlay, f.job)
-	if err != nil {
-		return err
-	}
-	if err := s.tooHeavy(plan.Memory + marked); err != nil {
-		return err
-	}
-	f.marked, f.sourceBytes = marked, int64(len(f.src.Bytes()))
+	f.sourceBytes = int64(len(f.src.Bytes()))
 	f.plan, f.outputs = plan, s.newOutputs(len(plan.Outputs))
 	f.examined, f.boarded = time.Since(f.began)-f.fetched, time.Now()
 	return nil
+}
+
+// arrange is the plan of a flight, within the memory there is. A JPEG that is
+// progressive only because it travels better so is made line by line rather
+// than refused; its tag says so, as another server may have more memory.
+func (s *Service) arrange(f *flight) (*media.Plan, error) {
+	plan, err := s.planAll(f.ctx, f.job, f.src)
+	if err != nil {
+		return nil, err
+	}
+	if f.marked, err = s.overlayMemory(f.ctx, f.overlay, f.job); err != nil {
+		return nil, err
+	}
+	err = s.tooHeavy(plan.Memory + f.marked)
+	if err == nil || !f.job.Request.ProgressiveJPEG || !plan.Outputs[0].Encode.Progressive {
+		return plan, err
+	}
+	plain := f.job
+	plain.Request.ProgressiveJPEG = false
+	if plan, err = s.planAll(f.ctx, plain, f.src); err != nil {
+		return nil, err
+	}
+	f.variant = "line"
+	f.etag = f.key + "." + f.variant
+	return plan, s.tooHeavy(plan.Memory + f.marked)
+}
+
+// planAll is the plan with what the job's thumbnail adds.
+func (s *Service) planAll(ctx context.Context, job Job, src *originals.Original) (*media.Plan, error) {
+	plan, err := s.plan(ctx, job, src)
+	if err != nil || !job.Thumb {
+		return plan, err
+	}
+	if err := plan.AddThumb(); err != nil {
+		return nil, asMediaError(err)
+	}
+	return plan, nil
 }
 
 // fail ends a flight that has not begun, or never will.

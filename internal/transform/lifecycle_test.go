@@ -113,6 +113,52 @@ func TestAWatermarkIsPartOfTheMemoryBudget(t *testing.T) {
 	wantCode(t, err, media.CodeMemory)
 }
 
+// A server with little memory answers HTTP/2 as it answers HTTP/1.1: nobody
+// has asked for what does not fit.
+func TestAJPEGIsProgressiveOnlyWhereThereIsMemoryForIt(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		budget      int64
+		asked       bool // by the URL
+		progressive bool
+		fault       media.Code
+	}{
+		{"it fits", 128 << 20, false, true, ""},
+		{"it does not fit", 64 << 20, false, false, ""},
+		{"it fits and was asked for", 128 << 20, true, true, ""},
+		{"it does not fit and was asked for", 64 << 20, true, false, media.CodeMemory},
+		{"the lines alone do not fit", 16 << 20, false, false, media.CodeMemory},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, func(c *transform.Config) { c.MemoryBudget = test.budget })
+			b.engine.info.Width, b.engine.info.Height = 5000, 4000
+			var progressive bool
+			b.engine.run = func(ctx context.Context, plan *media.Plan, begin transform.Begin) error {
+				progressive = plan.Outputs[0].Encode.Progressive
+				return writeAll(ctx, plan, begin)
+			}
+			j := job()
+			j.Request.Format, j.Request.ProgressiveJPEG, j.Request.Progressive = media.JPEG, true, test.asked
+			res, err := b.Do(t.Context(), j)
+			if test.fault != "" {
+				wantCode(t, err, test.fault)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Close()
+			mustRead(t, res.Outputs[0])
+			if progressive != test.progressive {
+				t.Errorf("progressive: %t", progressive)
+			}
+			if _, variant, _ := strings.Cut(res.ETag, "."); (variant == "line") == progressive {
+				t.Errorf("progressive %t under the tag %s", progressive, res.ETag)
+			}
+		})
+	}
+}
+
 // panicking is a source with a fault of its own.
 type panicking struct{}
 

@@ -161,3 +161,39 @@ func TestARequestThatComesRightBehindTheAnswerToThePingIsServed(t *testing.T) {
 		}
 	})
 }
+
+// The answer of a handler that reads no body may be complete before the body
+// comes. A body of another length than declared is malformed all the same.
+func TestABodyThatComesBehindItsAnswerIsHeldToItsLength(t *testing.T) {
+	for name, tt := range map[string]struct {
+		parts []string
+		want  http2.ErrCode
+	}{
+		"as declared": {[]string{"te", "st"}, http2.ErrCodeNo},
+		"longer":      {[]string{"test", "test"}, http2.ErrCodeProtocol},
+		"shorter":     {[]string{"t", "t"}, http2.ErrCodeProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, h2.Config{}, nil, unwilling)
+				c := s.dial(h2test.Options{})
+				c.Must(c.Open(1, false, h2test.Post("/", "content-length", "4")...))
+				synctest.Wait()
+				for i, part := range tt.parts {
+					c.Must(c.Framer.WriteData(1, i == len(tt.parts)-1, []byte(part)))
+				}
+				alive(t, c)
+				events := c.Events()
+				last := http2.ErrCodeNo
+				for _, e := range events {
+					if e.Type == http2.FrameRSTStream {
+						last = e.Code
+					}
+				}
+				if last != tt.want {
+					t.Errorf("reset with %v, want %v", last, tt.want)
+				}
+			})
+		})
+	}
+}

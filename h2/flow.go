@@ -19,7 +19,7 @@ func (c *conn) data(f *http2.DataFrame) error {
 	st := c.streams[f.StreamID]
 	if st == nil || st.recvDone {
 		c.owe(length)
-		return c.strayData(f.StreamID)
+		return c.strayData(f)
 	}
 	if length > st.recvWindow {
 		c.owe(length)
@@ -49,16 +49,30 @@ func (c *conn) data(f *http2.DataFrame) error {
 
 // strayData is DATA for a stream that takes none: one that we reset, of which
 // the client may not know yet, or one that is closed (RFC 9113, 5.1).
-func (c *conn) strayData(id uint32) error {
+func (c *conn) strayData(f *http2.DataFrame) error {
+	id, known := f.StreamID, c.refused.find(f.StreamID)
 	switch {
 	case id > c.newest && c.stage >= leaving:
 		return c.ignore() // a request that is not served
 	case id > c.newest:
 		return http2.ConnectionError(http2.ErrCodeProtocol)
-	case c.streams[id] == nil && c.refused.has(id):
-		return c.ignore()
+	case c.streams[id] == nil && known != nil:
+		return c.lateData(f, known)
 	}
 	return http2.StreamError{StreamID: id, Code: http2.ErrCodeStreamClosed}
+}
+
+// lateData is DATA that was under way when its stream ended. A request whose
+// body is not as long as it declares is malformed, even when it has been
+// answered (RFC 9113, 8.1.1).
+func (c *conn) lateData(f *http2.DataFrame, known *refusal) error {
+	if known.left >= 0 {
+		known.left -= int64(len(f.Data()))
+		if known.left < 0 || f.StreamEnded() && known.left > 0 {
+			return http2.StreamError{StreamID: f.StreamID, Code: http2.ErrCodeProtocol}
+		}
+	}
+	return c.ignore()
 }
 
 // bodyEnded is END_STREAM of a request.
@@ -76,7 +90,7 @@ func (c *conn) bodyEnded(st *stream) error {
 func (c *conn) giveBack(st *stream, n int64) {
 	if !st.recvDone && st.err == nil {
 		st.recvOwed += n
-		if st.recvOwed >= int64(c.s.cfg.StreamWindow+1)/2 {
+		if st.recvOwed >= (int64(c.s.cfg.StreamWindow)+1)/2 {
 			st.recvWindow += st.recvOwed
 			c.queueWindowUpdate(st.id, st.recvOwed)
 			st.recvOwed = 0

@@ -120,7 +120,7 @@ func (c *conn) resetStream(st *stream, code http2.ErrCode, cause error) {
 		return
 	}
 	c.queueReset(st.id, code)
-	c.refused.add(st.id)
+	c.refused.add(st.id, -1)
 	c.closeStream(st, cause)
 }
 

@@ -221,7 +221,7 @@ func (c *conn) streamError(id uint32, code http2.ErrCode) error {
 		return nil
 	}
 	c.queueReset(id, code)
-	c.refused.add(id)
+	c.refused.add(id, -1)
 	return nil
 }
 
@@ -310,7 +310,7 @@ func (c *conn) headerBlock(r *reader) error {
 	case r.id%2 == 0:
 		return http2.ConnectionError(http2.ErrCodeProtocol)
 	case r.id <= c.newest:
-		if c.refused.has(r.id) {
+		if c.refused.find(r.id) != nil {
 			return c.ignore() // it was under way when we reset the stream
 		}
 		return http2.ConnectionError(http2.ErrCodeStreamClosed)

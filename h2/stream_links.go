@@ -96,18 +96,37 @@ func without(few []*stream, st *stream) []*stream {
 // may have open. Before it has read the end of one it cannot have read that of
 // a later one either, so it sends nothing for any that are forgotten.
 type ring struct {
-	size int
-	ids  []uint32
-	next int
+	size  int
+	known []refusal
+	next  int
 }
 
-func (r *ring) add(id uint32) {
-	if len(r.ids) < r.size {
-		r.ids = append(r.ids, id)
+// A refusal is a stream that was reset, with left bytes of its body to come; -1
+// is that nobody knows how many.
+type refusal struct {
+	id   uint32
+	left int64
+}
+
+func (r *ring) add(id uint32, left int64) {
+	if had := r.find(id); had != nil {
+		had.left = left
 		return
 	}
-	r.ids[r.next] = id
+	if len(r.known) < r.size {
+		r.known = append(r.known, refusal{id, left})
+		return
+	}
+	r.known[r.next] = refusal{id, left}
 	r.next = (r.next + 1) % r.size
 }
 
-func (r *ring) has(id uint32) bool { return slices.Contains(r.ids, id) }
+// find is nil for a stream that is not remembered.
+func (r *ring) find(id uint32) *refusal {
+	for i := range r.known {
+		if r.known[i].id == id {
+			return &r.known[i]
+		}
+	}
+	return nil
+}

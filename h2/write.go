@@ -338,7 +338,7 @@ func (c *conn) endSent(st *stream) {
 	c.glitches.earn(answeredCredit * glitchUnit)
 	if !st.recvDone {
 		c.queueReset(st.id, http2.ErrCodeNo)
-		c.refused.add(st.id)
+		c.refused.add(st.id, max(st.declared-st.bodyGot, -1))
 	}
 	c.closeStream(st, nil)
 }

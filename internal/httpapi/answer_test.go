@@ -341,22 +341,8 @@ func TestAClientThatLeavesCancelsItsWork(t *testing.T) {
 func TestAStalledClientIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(s *settings) { s.http.StallTimeout = 10 * time.Second })
-		b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
-			out, _, err := beginOutput(plan, 0, begin)
-			if err != nil {
-				return err
-			}
-			_, err = out.Write(make([]byte, 1<<20))
-			return err
-		}
-		server, client := net.Pipe()
-		listener := &oneConn{conn: make(chan net.Conn, 1), done: make(chan struct{})}
-		listener.conn <- server
-		ended := make(chan struct{})
-		srv := &http.Server{Handler: b.public}
-		go func() { defer close(ended); srv.Serve(listener) }()
-		defer func() { client.Close(); srv.Close(); <-ended }()
-
+		makes(b, 1<<20)
+		client := serveOne(t, &http.Server{Handler: b.public})
 		io.WriteString(client, "GET /assets/a.jpg?format=png HTTP/1.1\r\nHost: x\r\n\r\n")
 		piece := make([]byte, 40<<10)
 		for range 5 { // slow, but alive: much longer in all than the timeout

@@ -6,13 +6,8 @@ import (
 	"github.com/spillway-media/spillway/h2"
 )
 
-// h2Figure is one metric of every listener and where it is read.
-type h2Figure struct {
-	desc  *prometheus.Desc
-	kind  prometheus.ValueType
-	label string // the value of the label beside the listener's name, if there is one
-	read  func(h2.Stats) float64
-}
+// h2Figure is one metric of every listener, whose name is its first label.
+type h2Figure = figureOf[h2.Stats]
 
 // h2Figures are made once; they do not change.
 func h2Figures() []h2Figure {
@@ -68,11 +63,7 @@ func (p *h2Pulled) Collect(to chan<- prometheus.Metric) {
 	for _, l := range p.listeners() {
 		stats := l.Server.Stats()
 		for _, f := range p.figures {
-			labels := []string{l.Name}
-			if f.label != "" {
-				labels = append(labels, f.label)
-			}
-			to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(stats), labels...)
+			f.collect(to, stats, l.Name)
 		}
 		for code, n := range stats.GoAways {
 			to <- prometheus.MustNewConstMetric(h2GoAways(), prometheus.CounterValue, float64(n), l.Name, code.String())

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/spillway-media/spillway/h2"
 	"github.com/spillway-media/spillway/internal/h2test"
-	"github.com/spillway-media/spillway/internal/media"
-	"github.com/spillway-media/spillway/internal/transform"
 )
 
 // byOurs serves b by our own server of HTTP/2 and gives a client's connection.
@@ -35,18 +32,6 @@ func byOurs(t *testing.T, b *bench, cfg h2.Config) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
-}
-
-// makes lets every picture have so many bytes.
-func makes(b *bench, size int) {
-	b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
-		out, _, err := beginOutput(plan, 0, begin)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(make([]byte, size))
-		return err
-	}
 }
 
 // assertGivenBack holds a server to what it had before anybody came.

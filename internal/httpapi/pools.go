@@ -11,13 +11,8 @@ import (
 	"github.com/spillway-media/spillway/internal/transform"
 )
 
-// poolFigure is one metric of every pool and where it is read.
-type poolFigure struct {
-	desc  *prometheus.Desc
-	kind  prometheus.ValueType
-	label string // the value of the label beside the pool's name, if there is one
-	read  func(transform.Pool) float64
-}
+// poolFigure is one metric of every pool, whose name is its first label.
+type poolFigure = figureOf[transform.Pool]
 
 // poolFigures are made once; they do not change.
 func poolFigures() []poolFigure {
@@ -76,11 +71,7 @@ func (p *pooled) Describe(to chan<- *prometheus.Desc) {
 func (p *pooled) Collect(to chan<- prometheus.Metric) {
 	for _, pool := range p.pools() {
 		for _, f := range p.figures {
-			labels := []string{pool.Name}
-			if f.label != "" {
-				labels = append(labels, f.label)
-			}
-			to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(pool), labels...)
+			f.collect(to, pool, pool.Name)
 		}
 	}
 }

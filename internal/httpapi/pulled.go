@@ -36,12 +36,25 @@ type reading struct {
 	engine EngineStats
 }
 
-// figure is one metric and where it is read.
-type figure struct {
+// figure is one metric of the process.
+type figure = figureOf[reading]
+
+// figureOf is one metric and where in T it is read.
+type figureOf[T any] struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
-	label string // the value of the metric's one label, if it has one
-	read  func(reading) float64
+	label string // the value of the metric's own label, if it has one
+	read  func(T) float64
+}
+
+// collect sends the metric of a moment. Labels that it shares with others come
+// before its own.
+func (f figureOf[T]) collect(to chan<- prometheus.Metric, now T, shared ...string) {
+	labels := shared
+	if f.label != "" {
+		labels = append(labels, f.label)
+	}
+	to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(now), labels...)
 }
 
 func gauge(name, help string, read func(reading) float64) figure {
@@ -83,11 +96,7 @@ func (p *pulled) Collect(to chan<- prometheus.Metric) {
 		now.engine = p.engine()
 	}
 	for _, f := range p.list {
-		var labels []string
-		if f.label != "" {
-			labels = append(labels, f.label)
-		}
-		to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(now), labels...)
+		f.collect(to, now)
 	}
 	for code, n := range now.images.Failed {
 		to <- prometheus.MustNewConstMetric(failures(), prometheus.CounterValue, float64(n), string(code))

@@ -27,6 +27,18 @@ func serveOne(t *testing.T, srv *http.Server) net.Conn {
 	return client
 }
 
+// makes lets every picture have so many bytes.
+func makes(b *bench, size int) {
+	b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
+		out, _, err := beginOutput(plan, 0, begin)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(make([]byte, size))
+		return err
+	}
+}
+
 // What has no body waits for the client as well: nobody may hold a connection
 // by asking and never reading.
 func TestAStalledClientIsCutOffWithoutABody(t *testing.T) {
@@ -147,14 +159,7 @@ func TestAClientHasToTakeSoManyBytesASecond(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, func(s *settings) { s.http.StallTimeout, s.http.MinWriteRate = time.Minute, c.least })
-				b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
-					out, _, err := beginOutput(plan, 0, begin)
-					if err != nil {
-						return err
-					}
-					_, err = out.Write(make([]byte, size))
-					return err
-				}
+				makes(b, size)
 				taken, served, err := reading(t, b, c.rate)
 				if err != nil || (taken >= size) != c.whole {
 					t.Errorf("got %d of %d bytes in %s, %v", taken, size, served, err)
@@ -175,14 +180,7 @@ func TestAClientHasToTakeSoManyBytesASecond(t *testing.T) {
 func TestASlowClientHoldsNoPlaceAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(s *settings) { s.transform.Jobs, s.transform.CacheMemory = 1, 0 })
-		b.engine.run = func(_ context.Context, plan *media.Plan, begin transform.Begin) error {
-			out, _, err := beginOutput(plan, 0, begin)
-			if err != nil {
-				return err
-			}
-			_, err = out.Write(make([]byte, 1<<20))
-			return err
-		}
+		makes(b, 1<<20)
 		client := serveOne(t, &http.Server{Handler: b.public})
 		io.WriteString(client, "GET /assets/a.jpg?format=png HTTP/1.1\r\nHost: x\r\n\r\n")
 		if _, err := client.Read(make([]byte, 1)); err != nil {

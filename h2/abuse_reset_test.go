@@ -38,17 +38,24 @@ func TestRapidReset(t *testing.T) {
 					}
 					return c.Framer.WriteRSTStream(id, http2.ErrCodeCancel)
 				})
-				if e := c.GoAway(); e.Code != http2.ErrCodeEnhanceYourCalm {
-					t.Errorf("ended with %v, want ENHANCE_YOUR_CALM", e.Code)
-				}
-				if sent > resetsAtMost+16 {
-					t.Errorf("%d resets were accepted, want at most %d", sent, resetsAtMost)
-				}
-				if most := x.most.Load(); most > 100 {
-					t.Errorf("%d handlers ran at once, want at most 100", most)
-				}
+				calmed(t, x, c, sent)
 			})
 		})
+	}
+}
+
+// calmed holds a server of at most 100 streams to having ended the connection of
+// a client in time, after so many streams that ended without an answer.
+func calmed(t *testing.T, x *target, c *h2test.Client, sent int) {
+	t.Helper()
+	if e := c.GoAway(); e.Code != http2.ErrCodeEnhanceYourCalm {
+		t.Errorf("ended with %v, want ENHANCE_YOUR_CALM", e.Code)
+	}
+	if sent > resetsAtMost+16 {
+		t.Errorf("%d resets were accepted, want at most %d", sent, resetsAtMost)
+	}
+	if most := x.most.Load(); most > 100 {
+		t.Errorf("%d handlers ran at once, want at most 100", most)
 	}
 }
 
@@ -113,15 +120,7 @@ func TestMadeYouReset(t *testing.T) {
 					t.Fatalf("the first one was answered %v (reset: %v), want %v", r.Reset, r.WasReset, tt.code)
 				}
 				sent := flood(c, 100_000, func(i int) error { return send(i + 1) })
-				if e := c.GoAway(); e.Code != http2.ErrCodeEnhanceYourCalm {
-					t.Errorf("ended with %v, want ENHANCE_YOUR_CALM", e.Code)
-				}
-				if sent > resetsAtMost+16 {
-					t.Errorf("the server was made to reset %d streams, want at most %d", sent, resetsAtMost)
-				}
-				if most := x.most.Load(); most > 100 {
-					t.Errorf("%d handlers ran at once, want at most 100", most)
-				}
+				calmed(t, x, c, sent)
 			})
 		})
 	}

@@ -50,6 +50,22 @@ func speakTo(t *testing.T, secure bool, spoken *http.Protocols, change func(*app
 	return s
 }
 
+// overEachProtocol runs a test against up once in every way to speak to it.
+func overEachProtocol(t *testing.T, change func(*app.Config), test func(t *testing.T, s *site)) {
+	for name, c := range map[string]struct {
+		secure bool
+		spoken *http.Protocols
+	}{
+		"HTTP/1.1":        {false, only((*http.Protocols).SetHTTP1)},
+		"HTTP/2 in clear": {false, only((*http.Protocols).SetUnencryptedHTTP2)},
+		"HTTP/2 over TLS": {true, only((*http.Protocols).SetHTTP2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test(t, speakTo(t, c.secure, c.spoken, change))
+		})
+	}
+}
+
 // ownRoots trusts the certificate that the program made, and no other.
 func ownRoots(t *testing.T, p *plant) *x509.CertPool {
 	t.Helper()
@@ -339,37 +355,27 @@ func TestOldTLSIsRefused(t *testing.T) {
 func TestUploadsComeOverEachProtocol(t *testing.T) {
 	const size = 40 << 20 // many times the window of a connection
 	picture := testpictures.JPEG(testpictures.Scene(90, 60), 90)
-	for name, c := range map[string]struct {
-		secure bool
-		spoken *http.Protocols
-	}{
-		"HTTP/1.1":        {false, only((*http.Protocols).SetHTTP1)},
-		"HTTP/2 in clear": {false, only((*http.Protocols).SetUnencryptedHTTP2)},
-		"HTTP/2 over TLS": {true, only((*http.Protocols).SetHTTP2)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := speakTo(t, c.secure, c.spoken, func(cfg *app.Config) { cfg.MaxSourceBytes = size })
-			long := func(n int) io.Reader {
-				// Without a length, as a body is that is made while it is sent.
-				return io.MultiReader(bytes.NewReader(picture), io.LimitReader(zeros{}, int64(n-len(picture))))
+	overEachProtocol(t, func(cfg *app.Config) { cfg.MaxSourceBytes = size }, func(t *testing.T, s *site) {
+		long := func(n int) io.Reader {
+			// Without a length, as a body is that is made while it is sent.
+			return io.MultiReader(bytes.NewReader(picture), io.LimitReader(zeros{}, int64(n-len(picture))))
+		}
+		res, text := s.do(t, http.MethodPost, "/v1/uploads", long(size))
+		if want := fmt.Sprintf(`"bytes":%d,"content_type":"image/jpeg"`, size); res.StatusCode != http.StatusCreated || !strings.Contains(string(text), want) {
+			t.Errorf("answered %s %s", res.Status, text)
+		}
+		r := s.request(t, http.MethodPost, "/v1/uploads", long(size+1))
+		if res, err := s.client.Do(r); err == nil {
+			// Who is cut off while it sends may miss the answer.
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("too much is answered %s", res.Status)
 			}
-			res, text := s.do(t, http.MethodPost, "/v1/uploads", long(size))
-			if want := fmt.Sprintf(`"bytes":%d,"content_type":"image/jpeg"`, size); res.StatusCode != http.StatusCreated || !strings.Contains(string(text), want) {
-				t.Errorf("answered %s %s", res.Status, text)
-			}
-			r := s.request(t, http.MethodPost, "/v1/uploads", long(size+1))
-			if res, err := s.client.Do(r); err == nil {
-				// Who is cut off while it sends may miss the answer.
-				_ = res.Body.Close()
-				if res.StatusCode != http.StatusRequestEntityTooLarge {
-					t.Errorf("too much is answered %s", res.Status)
-				}
-			}
-			if res, text := s.do(t, http.MethodPost, "/v1/uploads", bytes.NewReader(picture)); res.StatusCode != http.StatusCreated {
-				t.Errorf("the next is answered %s %s", res.Status, text)
-			}
-		})
-	}
+		}
+		if res, text := s.do(t, http.MethodPost, "/v1/uploads", bytes.NewReader(picture)); res.StatusCode != http.StatusCreated {
+			t.Errorf("the next is answered %s %s", res.Status, text)
+		}
+	})
 }
 
 // zeros never ends.
@@ -378,44 +384,34 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestEventsComeAtOnceOverEachProtocol(t *testing.T) {
-	for name, c := range map[string]struct {
-		secure bool
-		spoken *http.Protocols
-	}{
-		"HTTP/1.1":        {false, only((*http.Protocols).SetHTTP1)},
-		"HTTP/2 in clear": {false, only((*http.Protocols).SetUnencryptedHTTP2)},
-		"HTTP/2 over TLS": {true, only((*http.Protocols).SetHTTP2)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := speakTo(t, c.secure, c.spoken, func(*app.Config) {})
-			later := time.Now().Add(time.Hour).Format(time.RFC3339)
-			res, text := s.do(t, http.MethodPost, "/v1/jobs", strings.NewReader(
-				`{"type": "image.derive", "input": "lake.jpg", "params": {"sizes": "30x0"}, "run_at": "`+later+`"}`))
-			var job jobs.Document
-			if err := json.Unmarshal(text, &job); err != nil || res.StatusCode != http.StatusCreated {
-				t.Fatalf("answered %s %s", res.Status, text)
-			}
-			stream, err := s.client.Do(s.request(t, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/events", job.ID), nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = stream.Body.Close() }()
-			events := bufio.NewScanner(stream.Body)
-			await := func(line string) {
-				t.Helper()
-				for events.Scan() {
-					if events.Text() == line {
-						return
-					}
+	overEachProtocol(t, func(*app.Config) {}, func(t *testing.T, s *site) {
+		later := time.Now().Add(time.Hour).Format(time.RFC3339)
+		res, text := s.do(t, http.MethodPost, "/v1/jobs", strings.NewReader(
+			`{"type": "image.derive", "input": "lake.jpg", "params": {"sizes": "30x0"}, "run_at": "`+later+`"}`))
+		var job jobs.Document
+		if err := json.Unmarshal(text, &job); err != nil || res.StatusCode != http.StatusCreated {
+			t.Fatalf("answered %s %s", res.Status, text)
+		}
+		stream, err := s.client.Do(s.request(t, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/events", job.ID), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = stream.Body.Close() }()
+		events := bufio.NewScanner(stream.Body)
+		await := func(line string) {
+			t.Helper()
+			for events.Scan() {
+				if events.Text() == line {
+					return
 				}
-				t.Fatalf("the stream has ended without %q: %v", line, events.Err())
 			}
-			// The job waits for an hour: nothing follows that would push this out.
-			await("event: state")
-			if res, text := s.do(t, http.MethodPost, fmt.Sprintf("/v1/jobs/%d/cancel", job.ID), strings.NewReader("{}")); res.StatusCode != http.StatusOK {
-				t.Fatalf("answered %s %s", res.Status, text)
-			}
-			await("event: end")
-		})
-	}
+			t.Fatalf("the stream has ended without %q: %v", line, events.Err())
+		}
+		// The job waits for an hour: nothing follows that would push this out.
+		await("event: state")
+		if res, text := s.do(t, http.MethodPost, fmt.Sprintf("/v1/jobs/%d/cancel", job.ID), strings.NewReader("{}")); res.StatusCode != http.StatusOK {
+			t.Fatalf("answered %s %s", res.Status, text)
+		}
+		await("event: end")
+	})
 }

@@ -109,7 +109,8 @@ func TestPhasesOfAPictureAreTold(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t, nil)
 			paints(b, test.data)
-			overMarking(b, test.target) // now it is in the cache
+			overMarking(b, test.target)
+			waitIdle(t, b) // now it is in the cache
 			headers := []string{"X-Request-Id: again"}
 			if test.header != "" {
 				headers = append(headers, test.header)
@@ -286,6 +287,7 @@ func TestProgressiveOverHTTP2(t *testing.T) {
 			}
 			one := b.get(test.target, accept...)
 			first := body(t, one)
+			waitIdle(t, b)
 			two := overMarking(b, test.target, accept...).Result()
 			second := body(t, two)
 			if test.one != "" && (first != test.one || second != test.two) {
@@ -315,6 +317,7 @@ func TestASetNamesThePicturesThatWillBeAskedFor(t *testing.T) {
 	if set.Code != http.StatusOK {
 		t.Fatalf("status %d: %s", set.Code, set.Body)
 	}
+	waitIdle(t, b)
 	runs := b.engine.runs.Load()
 	for _, size := range []string{"40x0", "80x0"} {
 		res := overMarking(b, "/resize?image_url=a.jpg&format=jpeg&sizes="+size).Result()

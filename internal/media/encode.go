@@ -68,10 +68,19 @@ var encodings = map[Format]encoding{
 // there, and a large picture should leave while it is made.
 const streamedJPEG = 2_000_000
 
-// progressivePixels is the size up to which a JPEG is progressive without being
-// asked to: all of its coefficients are held, six bytes a pixel at most, and it
-// only leaves when the last line is there.
-const progressivePixels = 25_000_000
+// A JPEG is progressive without being asked to between these sizes, in pixels.
+// Scans and tables of their own are 240 bytes, which is a tenth and more of a
+// smaller file; a frame or two hold it whole, so there is nothing to put in
+// order. All coefficients of a large one are held, six bytes a pixel at most,
+// and it only leaves when the last line is there.
+const (
+	leastProgressive = 10_000
+	mostProgressive  = 25_000_000
+)
+
+// roomToProgress is the least max_bytes that leaves room for these scans: what
+// they add must not be what makes a picture impossible.
+const roomToProgress = 4 << 10
 
 // quickPNG is the size above which a PNG is compressed at level 3 by default.
 // Level 6 takes twice the encoding time for 3 % fewer bytes of a photograph or
@@ -100,7 +109,7 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 		Animated: p.Load.Frames > 1,
 	}
 	width, height := layout.Final()
-	if format == JPEG && req.ProgressiveJPEG && width*height <= progressivePixels {
+	if format == JPEG && req.ProgressiveJPEG && gainsByProgress(width*height, req.MaxBytes) {
 		result.Progressive = true
 	}
 	if !result.Lossless {
@@ -114,6 +123,11 @@ func (p *Plan) encode(layout Layout, format Format) Encode {
 		result.Effort = quicker(result, width*height)
 	}
 	return result
+}
+
+// gainsByProgress tells whether a JPEG is better off progressive.
+func gainsByProgress(pixels, maxBytes int) bool {
+	return pixels >= leastProgressive && pixels <= mostProgressive && (maxBytes == 0 || maxBytes >= roomToProgress)
 }
 
 // Step is the CPU time a pixel of a frame takes in the longest step of the

@@ -70,7 +70,7 @@ var outputParameters = []parameter{
 	{Parameter{"ssim", "0, or 0.9 to 0.999", "`0`", "finds the quality at which the decoded result is that like the finished picture ([SSIM](#quality-by-likeness)); not with `quality`, `max_bytes`, `lossless` or a format that has no quality"}, (*reader).ssim},
 	{Parameter{"lossless", "switch", "`false`", "keep every pixel value (AVIF: but for a rounding by 1); not with `jpeg`, and `auto` takes PNG instead of JPEG"}, (*reader).lossless},
 	{Parameter{"effort", "0 to 9", "by format", "0 is fastest, 9 makes the smallest file. AVIF and JPEG XL, whose encoders cannot be stopped, lower it for pictures so large that they would take more than 7.5 s"}, (*reader).effort},
-	{Parameter{"progressive", "switch, or `jpeg`", "`jpeg` for one picture over HTTP/2, else `false`", "interlaced or progressive output, where the format has it; `jpeg`: of JPEG only, up to 25 million pixels ([Over HTTP/2](#over-http2))"}, (*reader).progressive},
+	{Parameter{"progressive", "switch, or `jpeg`", "`jpeg` for one picture over HTTP/2, else `false`", "interlaced or progressive output, where the format has it; `jpeg`: of JPEG only, where it is [worth it](#over-http2)"}, (*reader).progressive},
 	{Parameter{"page", "1 to 1000", "`1`", "page of a document, or frame of an animation to begin with"}, (*reader).page},
 	{Parameter{"frames", "0 to 500", "`0`", "how many frames of an animation to keep; 0 keeps all, 1 makes a still"}, (*reader).frames},
 	{Parameter{"strip", "switch", "`true`", "drop metadata, except those that `keep` names; the colour profile is applied to the pixels"}, (*reader).strip},

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spillway-media/spillway/bench/report"
 )
@@ -19,15 +17,7 @@ type options struct {
 	verbose bool
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "h2:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(report.Main("h2", run)) }
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "serve" {
@@ -63,10 +53,8 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.doc, "doc", false, "write the tables into "+docFile+", and the filmstrip beside it")
 	flags.BoolVar(&o.verbose, "v", false, "show every load of a page")
 	flags.StringVar(&o.binary, "binary", "bin/spillway", "program that makes the pictures, and serves the large one")
-	if err := o.Parse(flags, args); err != nil {
-		return o, err
-	}
-	return o, nil
+	err := o.Parse(flags, args)
+	return o, err
 }
 
 // spread is the range of a figure over the rounds it is the median of.

@@ -1,11 +1,27 @@
 package report
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"os"
+	"os/signal"
 	"regexp"
 	"strings"
+	"syscall"
 )
+
+// Main runs a program until it is done or told to stop, and gives its exit code.
+// What went wrong is told by the program's name.
+func Main(name string, run func(ctx context.Context, args []string) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		return 1
+	}
+	return 0
+}
 
 // Line is what every program's command line says of a run.
 type Line struct {

@@ -12,21 +12,8 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
-
-func start(t *testing.T, o browser.Options) *browser.Browser {
-	t.Helper()
-	b, err := browser.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
 
 func open(t *testing.T, b *browser.Browser) *browser.Page {
 	t.Helper()
@@ -46,7 +33,7 @@ func TestPage(t *testing.T) {
 		_, _ = w.Write([]byte("<!doctype html><title>a page</title><body style='background:#0a0'>hello"))
 	}))
 	defer server.Close()
-	b := start(t, browser.Options{AnyCertificate: true})
+	b := browsertest.Start(t, browser.Options{AnyCertificate: true})
 
 	t.Run("a page is shown and answers scripts", func(t *testing.T) {
 		p := open(t, b)

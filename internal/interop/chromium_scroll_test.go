@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
 
 const (
@@ -23,15 +24,7 @@ const (
 // by nothing else, that a picture has come into view. Then it is completed before
 // the others, and one in phases is good before they are.
 func TestChromiumLetsThePictureInViewOvertake(t *testing.T) {
-	b, err := browser.Start(t.Context(), browser.Options{AnyCertificate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := browsertest.Start(t, browser.Options{AnyCertificate: true})
 	for _, test := range []struct {
 		name   string
 		width  int

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
 
 // pageWidth is how wide the pictures are that the page asks for.
@@ -65,15 +66,7 @@ func page() string {
 // TestChromiumShowsAPageOfPictures loads it over the connection of a first
 // document, as browsers do, from this server and from Go's as a control.
 func TestChromiumShowsAPageOfPictures(t *testing.T) {
-	b, err := browser.Start(t.Context(), browser.Options{AnyCertificate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := browsertest.Start(t, browser.Options{AnyCertificate: true})
 	for _, at := range []site{
 		{name: "over TLS", secure: true},
 		{name: "over TLS, by Go's own server", secure: true, args: []string{"--http2=std"}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-media/spillway/h2/priority"
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 	"github.com/spillway-media/spillway/internal/media"
 	"github.com/spillway-media/spillway/internal/progressive"
 	"github.com/spillway-media/spillway/internal/testpictures"
@@ -42,17 +43,11 @@ func openPage(t *testing.T, pictures map[string][]byte) (*browser.Page, context.
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
-	b, err := browser.Start(t.Context(), browser.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
 		server.CloseClientConnections()
 		server.Close()
 	})
+	b := browsertest.Start(t, browser.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
 	page, err := b.Open(ctx)

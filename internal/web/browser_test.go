@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
 
 var (
@@ -54,7 +55,7 @@ func (p *page) quiet() {
 
 func TestPlayground(t *testing.T) {
 	base := startProgram(t)
-	b := startBrowser(t)
+	b := browsertest.Start(t, browser.Options{})
 	for _, c := range []struct {
 		name string
 		on   browser.Screen
@@ -434,7 +435,7 @@ func TestOwnRoot(t *testing.T) {
 		}
 	}
 	base := startProgram(t, "--source-root", root)
-	p := open(t, startBrowser(t), desktop)
+	p := open(t, browsertest.Start(t, browser.Options{}), desktop)
 
 	p.visit(base + "/#w=60")
 	p.wait(`document.querySelectorAll("#strip input").length === 2`)
@@ -459,7 +460,7 @@ func TestOwnRoot(t *testing.T) {
 
 func TestEmptyRoot(t *testing.T) {
 	base := startProgram(t, "--source-root", t.TempDir())
-	p := open(t, startBrowser(t), desktop)
+	p := open(t, browsertest.Start(t, browser.Options{}), desktop)
 	p.visit(base + "/")
 	p.wait(`document.getElementById("problem-title").textContent === "No picture yet" && document.getElementById("strip").hidden`)
 	p.quiet()

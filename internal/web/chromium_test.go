@@ -14,22 +14,6 @@ import (
 // openTimeout is how long a page may take to show what a test waits for.
 const openTimeout = 10 * time.Second
 
-// startBrowser starts Chromium, which may reach the server under test and no
-// other host. It ends with the test.
-func startBrowser(t *testing.T) *browser.Browser {
-	t.Helper()
-	b, err := browser.Start(t.Context(), browser.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
-
 // page is a tab whose faults are its test's.
 type page struct {
 	*browser.Page

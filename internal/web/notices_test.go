@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
 
 // TestBrokenPicturesAreShownCalmly: what the server cannot read has a
@@ -15,7 +18,7 @@ func TestBrokenPicturesAreShownCalmly(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := startProgram(t, "--source-root", root)
-	p := open(t, startBrowser(t), desktop)
+	p := open(t, browsertest.Start(t, browser.Options{}), desktop)
 	p.visit(base + "/")
 	p.wait(`document.querySelector("#strip img")?.src.endsWith("/playground/blank.svg") && document.querySelector("#strip img").naturalWidth > 0`)
 	p.wait(`!document.getElementById("finder-img").hasAttribute("src")`)
@@ -34,7 +37,7 @@ func TestSigningKeysAreToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := startProgram(t, "--signature-key-file", keys)
-	p := open(t, startBrowser(t), desktop)
+	p := open(t, browsertest.Start(t, browser.Options{}), desktop)
 	p.visit(base + "/#key=dew.jpg&w=300")
 	p.wait(`document.getElementById("problem-title").textContent === "This server takes signed URLs only"`)
 	if got := p.text(`document.getElementById("problem-detail").textContent`); !strings.Contains(got, "spillway sign --key-file") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spillway-media/spillway/internal/browser"
+	"github.com/spillway-media/spillway/internal/browser/browsertest"
 )
 
 // screenshotsTo is where the pictures of docs/ are written anew, by
@@ -26,7 +27,7 @@ func TestScreenshots(t *testing.T) {
 		dir = t.TempDir()
 	}
 	base := startProgram(t)
-	b := startBrowser(t)
+	b := browsertest.Start(t, browser.Options{})
 	for _, c := range []struct {
 		name, hash string
 		on         browser.Screen

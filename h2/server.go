@@ -29,7 +29,8 @@ type Server struct {
 // Configure makes hs serve HTTP/2 by this package, over TLS and, by prior
 // knowledge, on the plain connections it accepts. Everything else of hs stays
 // as it is: HTTP/1.1, its time-outs, ErrorLog, BaseContext, ConnContext,
-// ConnState, MaxHeaderBytes, Shutdown and Close.
+// ConnState, MaxHeaderBytes, Shutdown and Close. Only SetKeepAlivesEnabled does
+// not count: nobody but package http can see it.
 //
 // It is called once, before hs serves. It replaces hs.TLSConfig by a copy that
 // offers "h2", and adds to hs.Protocols and hs.TLSNextProto; whoever makes a

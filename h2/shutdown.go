@@ -8,8 +8,8 @@ import (
 
 // A graceful end takes two steps (RFC 9113, 6.8). The first GOAWAY says that no
 // new requests should come, and refuses none; once the client has answered the
-// PING behind it, whatever it sent before it knew has come, and the second
-// GOAWAY names the last request that is served. The connection ends when that
+// PING behind it, whatever it sent before it knew has come, and a little later
+// the second GOAWAY names the last request that is served. The connection ends when that
 // has been answered.
 
 var (

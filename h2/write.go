@@ -44,13 +44,14 @@ func (c *conn) pass() bool {
 	c.mu.Unlock()
 
 	_, err := c.nc.Write(c.out)
-	if unsent, changed := c.ahead.wrote(len(c.out), time.Now()); changed {
+	now := time.Now()
+	if unsent, changed := c.ahead.wrote(len(c.out), now.Sub(c.writeSince), now); changed {
 		setNotSentLowat(c.raw, unsent)
 	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pace.since(c.writeSince, time.Now())
+	c.pace.since(c.writeSince, now)
 	c.pace.taken += int64(len(c.out))
 	c.writeSince = time.Time{}
 	c.passed = c.passes
@@ -196,6 +197,7 @@ func (c *conn) assembleData() {
 			if len(c.out) > 0 && st.fitsOnlyAlone(room) {
 				return
 			}
+			room = max(room, recordSize-frameHeader-len(c.out))
 		} else {
 			// The floor of the scheduler lets streams pass whose turn it is not,
 			// with less than a whole frame.

@@ -97,9 +97,7 @@ func TestJobsFromEndToEnd(t *testing.T) {
 
 	endless := b.enter(t, `{"type":"echo","tenant":"t"}`)
 	w := b.watch(t, "/v1/jobs/"+endless.ID.String()+"/events")
-	for !strings.HasPrefix(w.event(t), "progress running 1/2") {
-		continue
-	}
+	w.until(t, " running 1/2")
 	answer[jobs.Document](t, b.call("POST", "/v1/jobs/"+endless.ID.String()+"/cancel", ""), 200)
 	last := ""
 	for event := w.event(t); event != "over"; event = w.event(t) {
@@ -112,9 +110,7 @@ func TestJobsFromEndToEnd(t *testing.T) {
 		t.Errorf("retried it is %s", d.State)
 	}
 	w = b.watch(t, "/v1/jobs/"+endless.ID.String()+"/events")
-	for !strings.HasPrefix(w.event(t), "progress running") {
-		continue
-	}
+	w.until(t, " running 1/2")
 	listed := answer[jobPage](t, b.call("GET", "/v1/jobs?tenant=t&state=running", ""), 200)
 	if len(listed.Jobs) != 1 || listed.Jobs[0].ID != endless.ID || listed.Jobs[0].Deliveries != 2 {
 		t.Errorf("listed are %+v", listed.Jobs)

@@ -99,6 +99,17 @@ func (w *watching) event(t *testing.T) string {
 	return "over"
 }
 
+// until reads on to an event that tells where the job is. Its kind is "state"
+// when the job was there before somebody watched, and "progress" otherwise.
+func (w *watching) until(t *testing.T, where string) {
+	t.Helper()
+	for event := w.event(t); !strings.HasSuffix(event, where); event = w.event(t) {
+		if event == "over" {
+			t.Fatalf("the events ended before the job was%s", where)
+		}
+	}
+}
+
 // comment is the next line that is one.
 func (w *watching) comment() string {
 	for w.lines.Scan() {

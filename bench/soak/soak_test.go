@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +28,11 @@ func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	origin := startOrigins(t)
 	folder := t.TempDir()
-	s, err := process.Start(t.Context(), build(t), folder, io.Discard,
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := process.Start(t.Context(), build(t), folder, said,
 		"--source-root", pictures(t), "--allow-source", origin, "--allow-private-sources",
 		"--source-cache-memory", "0", "--cache-memory", "0", "--source-timeout", "5s", "--max-source-bytes", "8MiB")
 	if err != nil {
@@ -35,7 +40,7 @@ func TestSoak(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
+			t.Errorf("stop: %v\n%s", err, lastWords(t, said.Name()))
 		}
 	})
 	v := &visits{
@@ -60,6 +65,22 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d of %d probes were not answered", failed, asked)
 	}
 	plateau(t, series)
+}
+
+// lastWords is what a program has said besides its log: why it has crashed.
+func lastWords(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+	}
+	var words []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "{") && len(words) < 100 {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, "")
 }
 
 func soakTime(t *testing.T) time.Duration {

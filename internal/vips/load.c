@@ -153,7 +153,8 @@ spw_load_own(SpwJob *job, int format, const SpwEncoded *encoded, VipsImage **out
 
 /* Give image blobs of its own. Those of the loader for HEIF and AVIF lie in
  * memory of the loader's image: held pixels outlive that, and their profile
- * would be whatever came to lie there.
+ * would be whatever came to lie there. Other loaders copy theirs, and setting
+ * EXIF again would parse it again.
  */
 static void
 own_blobs(VipsImage *image)
@@ -174,7 +175,8 @@ spw_load(SpwJob *job, const SpwLoad *load, const void *src, size_t length, VipsI
 {
 	if (load_format(job, load, (void *) src, length, out) || spw_guard(job, out, 1))
 		return -1;
-	own_blobs(*out);
+	if (load->format == SPW_HEIF || load->format == SPW_AVIF)
+		own_blobs(*out);
 	return 0;
 }
 

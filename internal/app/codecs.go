@@ -11,6 +11,8 @@ import (
 type CodecFacts struct {
 	Version   string
 	Abilities media.Abilities
+	// ThreadsAreSafe is false where a fault of libvips can end the process.
+	ThreadsAreSafe bool
 }
 
 // Codecs starts the pixel engine and asks it.
@@ -19,7 +21,8 @@ func Codecs() (CodecFacts, error) {
 	if err != nil {
 		return CodecFacts{}, fmt.Errorf("start codecs: %w", err)
 	}
-	return CodecFacts{vips.Version(), engine.Abilities()}, nil
+	abilities := engine.Abilities() // which makes it work
+	return CodecFacts{vips.Version(), abilities, vips.ThreadsAreSafe()}, nil
 }
 
 // CodecVersion is the version of the linked pixel engine, empty without one.

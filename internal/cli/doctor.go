@@ -31,6 +31,7 @@ type diagnosis struct {
 type libvips struct {
 	Version string        `json:"version,omitempty"`
 	Fault   string        `json:"fault,omitempty"`
+	Warning string        `json:"warning,omitempty"`
 	Formats []formatState `json:"formats"`
 }
 
@@ -96,6 +97,9 @@ func examine(codecs app.CodecFacts, err error) libvips {
 		return libvips{Fault: err.Error()}
 	}
 	l := libvips{Version: codecs.Version}
+	if !codecs.ThreadsAreSafe {
+		l.Warning = "its idle threads can bring the server down: use 8.15.5 or newer"
+	}
 	for _, format := range append(media.OutputFormats(), media.HEIC, media.SVG, media.BMP, media.JP2, media.PDF) {
 		l.Formats = append(l.Formats, formatState{format, codecs.Abilities.Read[format], codecs.Abilities.Write[format]})
 	}
@@ -130,7 +134,7 @@ func (d diagnosis) findMissing() []missing {
 func (d diagnosis) show(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "spillway\t%s\t%s\n", d.Build.Version, d.Build.Platform)
-	_, _ = fmt.Fprintf(table, "libvips\t%s\n", orDash(d.Libvips.Version+d.Libvips.Fault))
+	_, _ = fmt.Fprintf(table, "libvips\t%s\n", d.Libvips.state())
 	for _, t := range d.Tools {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", t.Name, t.state(), "for "+t.For)
 	}
@@ -162,6 +166,13 @@ func (d diagnosis) showMissing(w io.Writer) error {
 		_, _ = fmt.Fprintf(w, "  %s (for %s): %s\n", m.What, m.For, how)
 	}
 	return nil
+}
+
+func (l libvips) state() string {
+	if l.Warning != "" {
+		return l.Version + "\t" + l.Warning
+	}
+	return orDash(l.Version + l.Fault)
 }
 
 func (t tool) state() string {

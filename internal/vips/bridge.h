@@ -162,6 +162,7 @@ const char *spw_version(void);
 int spw_has_loader(int format);
 int spw_has_saver(int format);
 void spw_thread_done(void);
+int spw_threads_are_safe(void);
 
 int spw_probe(SpwJob *job, const void *src, size_t length, SpwInfo *info, int *delays, int max_delays);
 int spw_run(SpwJob *job, const void *src, size_t length, const void *overlay, size_t overlay_length, const int *delays,

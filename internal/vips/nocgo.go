@@ -19,6 +19,9 @@ func New(Config) (*Engine, error) { return nil, ErrUnavailable }
 // Version is empty without libvips.
 func Version() string { return "" }
 
+// ThreadsAreSafe where there are none.
+func ThreadsAreSafe() bool { return true }
+
 // Abilities has none.
 func (*Engine) Abilities() media.Abilities { return media.Abilities{} }
 

@@ -55,6 +55,11 @@ func start(cfg Config) error {
 // binary was compiled for.
 func Version() string { return C.GoString(C.spw_version()) }
 
+// ThreadsAreSafe tells whether idle threads of libvips stay, or leave without
+// the fault that versions before 8.15.5 have: one that is given work in that
+// moment brings the process down. It is known once libvips has worked.
+func ThreadsAreSafe() bool { return C.spw_threads_are_safe() != 0 }
+
 // Abilities tells what the engine really reads and writes. The first call finds
 // out, in some 25 ms of CPU time; others wait for it.
 func (e *Engine) Abilities() media.Abilities { return e.abilities() }

@@ -46,6 +46,15 @@ func TestVersionIsThatOfLibvips(t *testing.T) {
 	}
 }
 
+// Debian's libvips has the fault, so this is about our function being the one
+// that it calls.
+func TestThreadsOfLibvipsDoNotLeave(t *testing.T) {
+	start(t).Abilities()
+	if !vips.ThreadsAreSafe() {
+		t.Errorf("libvips %s waits by its own function", vips.Version())
+	}
+}
+
 func TestConfigNamesWhatIsWrong(t *testing.T) {
 	for _, threads := range []int{-1, 65} {
 		cfg := vips.Config{ConcurrencyPerJob: threads}

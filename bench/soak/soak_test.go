@@ -44,8 +44,8 @@ func TestSoak(t *testing.T) {
 		}
 	})
 	v := &visits{
-		url: s.URL, by: map[int]int{}, sums: map[string][sha256.Size]byte{},
-		client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}, Timeout: 2 * time.Minute},
+		url: s.URL, by: map[int]int{}, protocols: map[string]int{}, sums: map[answer][sha256.Size]byte{},
+		clients: []*http.Client{client(false), client(true)},
 	}
 	wishes := wishesOf(origin)
 	v.learn(t, wishes)
@@ -166,11 +166,30 @@ func wishesOf(origin string) []wish {
 	return all
 }
 
-// learn asks for everything once while nothing else runs.
+// client is a browser of one version of HTTP: over HTTP/2, in clear, all its
+// visitors share a connection.
+func client(http2 bool) *http.Client {
+	var protocols http.Protocols
+	protocols.SetHTTP1(!http2)
+	protocols.SetUnencryptedHTTP2(http2)
+	return &http.Client{
+		Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256, Protocols: &protocols},
+		Timeout:   2 * time.Minute,
+	}
+}
+
+// learn asks for everything once of each client while nothing else runs.
 func (v *visits) learn(t *testing.T, wishes []wish) {
 	t.Helper()
+	for _, client := range v.clients {
+		v.learnFrom(t, client, wishes)
+	}
+}
+
+func (v *visits) learnFrom(t *testing.T, client *http.Client, wishes []wish) {
+	t.Helper()
 	for _, w := range wishes {
-		resp, err := v.client.Get(v.url + w.target)
+		resp, err := client.Get(v.url + w.target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +198,7 @@ func (v *visits) learn(t *testing.T, wishes []wish) {
 		if err != nil || !slices.Contains(w.fine, resp.StatusCode) {
 			t.Fatalf("%s: status %d, %v", w.target, resp.StatusCode, err)
 		}
-		v.sums[w.target] = sha256.Sum256(body)
+		v.sums[answer{client, w.target}] = sha256.Sum256(body)
 	}
 }
 
@@ -302,7 +321,9 @@ func settle(t *testing.T, s *process.Server, v *visits, folder string, before he
 	t.Helper()
 	leak := ""
 	for range 120 {
-		v.client.CloseIdleConnections()
+		for _, client := range v.clients {
+			client.CloseIdleConnections()
+		}
 		if leak = holdings(t, s, folder).leak(before); leak == "" {
 			return
 		}
@@ -313,14 +334,17 @@ func settle(t *testing.T, s *process.Server, v *visits, folder string, before he
 
 func (v *visits) report(t *testing.T, capacity float64, length time.Duration, before, after held) {
 	t.Helper()
-	t.Logf("summary: soak: %s at 3 x %.1f a second; patient, hasty, fickle, sluggish visitors %v; answers by status %v, %d merged; before %+v, after %+v",
-		length, capacity, v.count, v.by, v.merged, before, after)
+	t.Logf("summary: soak: %s at 3 x %.1f a second; patient, hasty, fickle, sluggish visitors %v; answers by status %v, by protocol %v, %d merged; before %+v, after %+v",
+		length, capacity, v.count, v.by, v.protocols, v.merged, before, after)
 	for i, w := range v.wrong {
 		if i == 20 {
 			t.Errorf("and %d more", len(v.wrong)-i)
 			break
 		}
 		t.Error(w)
+	}
+	if v.protocols["HTTP/1.1"] < 100 || v.protocols["HTTP/2.0"] < 100 {
+		t.Errorf("answers came by %v", v.protocols)
 	}
 	if v.by[http.StatusOK] < 100 || v.by[http.StatusServiceUnavailable] == 0 {
 		t.Errorf("%d good answers and %d refusals: this was no overload", v.by[http.StatusOK], v.by[http.StatusServiceUnavailable])

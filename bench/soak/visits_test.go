@@ -37,17 +37,24 @@ const (
 	manners
 )
 
+// answer is one of those that can be compared. Over HTTP/2 a JPEG is another.
+type answer struct {
+	client *http.Client
+	target string
+}
+
 // visits is what came of all of them.
 type visits struct {
-	url    string
-	client *http.Client
-	sums   map[string][sha256.Size]byte // of answers when nothing else ran
+	url     string
+	clients []*http.Client               // one for each version of HTTP
+	sums    map[answer][sha256.Size]byte // of answers when nothing else ran
 
-	mu     sync.Mutex
-	count  [manners]int
-	by     map[int]int // answers by status
-	merged int
-	wrong  []string
+	mu        sync.Mutex
+	count     [manners]int
+	by        map[int]int // answers by status
+	protocols map[string]int
+	merged    int
+	wrong     []string
 }
 
 // allowed tells whether an answer under load is right or a deliberate refusal.
@@ -69,7 +76,7 @@ func (w wish) allowed(resp *http.Response) string {
 // same tells whether a good answer is the one the server gave when it was
 // idle. Decoded together with other sizes its bytes may differ, and its tag
 // says so; then it must at least be a picture of the same kind.
-func (v *visits) same(w wish, resp *http.Response, body []byte) string {
+func (v *visits) same(w wish, client *http.Client, resp *http.Response, body []byte) string {
 	switch tag := resp.Header.Get("ETag"); {
 	case w.loose:
 		return ""
@@ -84,8 +91,8 @@ func (v *visits) same(w wish, resp *http.Response, body []byte) string {
 	case resp.Header.Get("Spillway-Effort") != "":
 		return ""
 	}
-	if sha256.Sum256(body) != v.sums[w.target] {
-		return fmt.Sprintf("other bytes than at the start (%d of them, tag %s)", len(body), resp.Header.Get("ETag"))
+	if sha256.Sum256(body) != v.sums[answer{client, w.target}] {
+		return fmt.Sprintf("other bytes over %s than at the start (%d of them, tag %s)", resp.Proto, len(body), resp.Header.Get("ETag"))
 	}
 	return ""
 }
@@ -98,7 +105,7 @@ func (v *visits) visit(ctx context.Context, w wish, how manner, random *rand.Ran
 		timer := time.AfterFunc(time.Duration(random.IntN(300))*time.Millisecond, leave)
 		defer timer.Stop()
 	}
-	fault := v.ask(ctx, w, how)
+	fault := v.ask(ctx, w, how, v.clients[random.IntN(len(v.clients))])
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.count[how]++
@@ -107,18 +114,19 @@ func (v *visits) visit(ctx context.Context, w wish, how manner, random *rand.Ran
 	}
 }
 
-func (v *visits) ask(ctx context.Context, w wish, how manner) (fault string) {
+func (v *visits) ask(ctx context.Context, w wish, how manner, client *http.Client) (fault string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+w.target, nil)
 	if err != nil {
 		return err.Error()
 	}
-	resp, err := v.client.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return "no answer: " + err.Error()
 	}
 	defer resp.Body.Close()
 	v.mu.Lock()
 	v.by[resp.StatusCode]++
+	v.protocols[resp.Proto]++
 	v.mu.Unlock()
 	if fault = w.allowed(resp); fault != "" {
 		return fault
@@ -137,7 +145,7 @@ func (v *visits) ask(ctx context.Context, w wish, how manner) (fault string) {
 		return ""
 	}
 	if resp.StatusCode == http.StatusOK {
-		return v.same(w, resp, body)
+		return v.same(w, client, resp, body)
 	}
 	return ""
 }

@@ -26,6 +26,12 @@ func (f *faults) within(key string, value, low, high int64) {
 	}
 }
 
+func (f *faults) bytes(key string, value, low, high Bytes) {
+	if value < low || value > high {
+		f.add(key, "%s is not within %s to %s", value, low, high)
+	}
+}
+
 func (f *faults) span(key string, value, low, high time.Duration) {
 	if value < low || value > high {
 		f.add(key, "%s is not within %s to %s", value, low, high)
@@ -86,22 +92,22 @@ func (l Listening) check(f *faults) {
 	f.span("header-timeout", l.HeaderTimeout, 100*time.Millisecond, 10*time.Minute)
 	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
 	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
-	f.within("min-write-rate", int64(l.MinWriteRate), 0, 1<<30)
+	f.bytes("min-write-rate", l.MinWriteRate, 0, 1<<30)
 }
 
 func (p Protocols) check(f *faults) {
 	f.oneOf("http2", p.HTTP2, "priority", "std", "off")
 	f.oneOf("http2-order", p.HTTP2Order, "shortest", "fair", "urgency")
 	f.within("http2-streams", int64(p.HTTP2Streams), 1, 10_000)
-	f.within("http2-buffer", int64(p.HTTP2Buffer), 64<<10, 1<<30)
+	f.bytes("http2-buffer", p.HTTP2Buffer, 64<<10, 1<<30)
 }
 
 func (s Spooling) check(f *faults) {
 	if s.SpoolDir != "" {
 		f.folder("spool-dir", s.SpoolDir)
 	}
-	f.within("spool-memory", int64(s.SpoolMemory), 1<<20, 1<<40)
-	f.within("spool-disk", int64(s.SpoolDisk), 1<<20, 1<<50)
+	f.bytes("spool-memory", s.SpoolMemory, 1<<20, 1<<40)
+	f.bytes("spool-disk", s.SpoolDisk, 1<<20, 1<<50)
 }
 
 func (c Caching) check(f *faults) {
@@ -133,7 +139,7 @@ func (s Sources) check(f *faults) {
 	f.span("source-header-timeout", s.SourceHeaderTimeout, 100*time.Millisecond, time.Hour)
 	f.span("source-idle-timeout", s.SourceIdleTimeout, 100*time.Millisecond, time.Hour)
 	f.within("source-retries", int64(s.SourceRetries), 0, 10)
-	f.within("source-min-rate", int64(s.SourceMinRate), 0, 1<<30)
+	f.bytes("source-min-rate", s.SourceMinRate, 0, 1<<30)
 	// With one place, a picture with a watermark could never be made.
 	f.within("source-fetches", int64(s.SourceFetches), 2, 4096)
 	f.within("source-fetches-per-origin", int64(s.SourceFetchesEach), 2, 4096)
@@ -147,7 +153,7 @@ func (s Sources) check(f *faults) {
 
 func (r Reuse) check(f *faults) {
 	const longest = 365 * 24 * time.Hour
-	f.within("source-cache-memory", int64(r.SourceCacheMemory), 0, 1<<40)
+	f.bytes("source-cache-memory", r.SourceCacheMemory, 0, 1<<40)
 	f.span("source-fresh", r.SourceFresh, 0, longest)
 	f.span("stale-while-revalidate", r.StaleWhileRevalidate, 0, longest)
 	f.span("stale-if-error", r.StaleIfError, 0, longest)
@@ -156,7 +162,7 @@ func (r Reuse) check(f *faults) {
 func (d Delivery) check(f *faults) {
 	f.span("cache-max-age", d.CacheMaxAge, 0, 10*365*24*time.Hour)
 	f.span("error-max-age", d.ErrorMaxAge, 0, time.Hour)
-	f.within("output-hold", int64(d.OutputHold), 1, 1<<40)
+	f.bytes("output-hold", d.OutputHold, 1, 1<<40)
 	if d.CORSOrigin != "" && d.CORSOrigin != "*" {
 		f.webAddress("cors-origin", d.CORSOrigin)
 	}
@@ -165,7 +171,7 @@ func (d Delivery) check(f *faults) {
 func (w Work) check(f *faults) {
 	f.within("jobs", int64(w.Jobs), 0, 1024)
 	if w.MemoryBudget.Percent == 0 {
-		f.within("memory-budget", int64(w.MemoryBudget.Fixed), 16<<20, 1<<42)
+		f.bytes("memory-budget", w.MemoryBudget.Fixed, 16<<20, 1<<42)
 	}
 }
 
@@ -175,7 +181,7 @@ func (w Waiting) check(f *faults) {
 	f.span("overload-wait", w.OverloadWait, time.Millisecond, time.Hour)
 	f.span("overload-after", w.OverloadAfter, 0, time.Hour)
 	f.span("reduce-effort", w.ReduceEffort, 0, time.Hour)
-	f.within("cache-memory", int64(w.CacheMemory), 0, 1<<40)
+	f.bytes("cache-memory", w.CacheMemory, 0, 1<<40)
 }
 
 func (s Scaling) check(f *faults) {

@@ -30,7 +30,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"there is no fourth server of HTTP/2", func(c *settings.Config) { c.HTTP2 = "fast" }, `http2: "fast" is not allowed; it must be one of priority, std, off`},
 		{"nor a fourth order", func(c *settings.Config) { c.HTTP2Order = "fast" }, "http2-order: "},
 		{"a connection has some stream", func(c *settings.Config) { c.HTTP2Streams = 0 }, "http2-streams: 0 is not within 1 to 10000"},
-		{"a connection holds some bytes", func(c *settings.Config) { c.HTTP2Buffer = 1 }, "http2-buffer: 1 is not within 65536 to 1073741824"},
+		{"a connection holds some bytes", func(c *settings.Config) { c.HTTP2Buffer = 1 }, "http2-buffer: 1 is not within 64KiB to 1GiB"},
 		{"a drain cannot take a day", func(c *settings.Config) { c.DrainTimeout = 24 * time.Hour }, "drain-timeout: "},
 		{"a root must be a folder", func(c *settings.Config) { c.SourceRoot = "/none" }, "source-root: "},
 		{"a bucket needs a name", func(c *settings.Config) { c.SourceRoot = "s3://" }, "source-root: "},

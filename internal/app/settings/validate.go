@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,11 +43,11 @@ func (f *faults) span(key string, value, low, high time.Duration) {
 // looks at paths, since a missing certificate is a fault of the settings.
 func (c Config) Validate() error {
 	f := &faults{}
-	c.Listening.check(f)
-	c.Protocols.check(f)
 	if c.HTTPS && (c.TLSCert != "" || c.TLSKey != "") {
 		f.add("https", "true makes a certificate, and tls-cert and tls-key name one; give only one of the two")
 	}
+	c.Listening.check(f)
+	c.Protocols.check(f)
 	c.Spooling.check(f)
 	c.Caching.check(f)
 	c.Sources.check(f)
@@ -79,20 +80,34 @@ func (l Listening) check(f *faults) {
 	if l.AdminListen != "" {
 		f.address("admin-listen", l.AdminListen)
 	}
-	switch {
-	case l.TLSCert != "" && l.TLSKey == "":
-		f.add("tls-key", "must be given when tls-cert is")
-	case l.TLSCert == "" && l.TLSKey != "":
-		f.add("tls-cert", "must be given when tls-key is")
-	case l.TLSCert != "":
-		f.file("tls-cert", l.TLSCert)
-		f.file("tls-key", l.TLSKey)
-	}
+	l.checkCertificate(f)
 	f.span("drain-timeout", l.DrainTimeout, 0, time.Hour)
 	f.span("header-timeout", l.HeaderTimeout, 100*time.Millisecond, 10*time.Minute)
 	f.span("idle-timeout", l.IdleTimeout, time.Second, 24*time.Hour)
 	f.span("stall-timeout", l.StallTimeout, time.Second, time.Hour)
 	f.bytes("min-write-rate", l.MinWriteRate, 0, 1<<30)
+}
+
+// checkCertificate puts half a pair down to the half that was given, since only
+// that one has a place where it stands.
+func (l Listening) checkCertificate(f *faults) {
+	before := len(f.list)
+	if l.TLSCert != "" {
+		f.file("tls-cert", l.TLSCert)
+	}
+	if l.TLSKey != "" {
+		f.file("tls-key", l.TLSKey)
+	}
+	switch {
+	case l.TLSCert != "" && l.TLSKey == "":
+		f.add("tls-cert", "%q needs its private key; give tls-key, too", l.TLSCert)
+	case l.TLSCert == "" && l.TLSKey != "":
+		f.add("tls-key", "%q needs its certificate; give tls-cert, too", l.TLSKey)
+	case l.TLSCert != "" && len(f.list) == before && regular(l.TLSCert) && regular(l.TLSKey):
+		if _, err := tls.LoadX509KeyPair(l.TLSCert, l.TLSKey); err != nil {
+			f.add("tls-cert", "%q and tls-key %q must be a certificate and its key, in PEM: %v", l.TLSCert, l.TLSKey, err)
+		}
+	}
 }
 
 func (p Protocols) check(f *faults) {
@@ -253,6 +268,12 @@ func unreadable(path string, folder bool) string {
 	}
 	_ = opened.Close() // nothing was written
 	return ""
+}
+
+// regular tells a file that may be read twice from a pipe.
+func regular(path string) bool {
+	facts, err := os.Stat(path)
+	return err == nil && facts.Mode().IsRegular()
 }
 
 func reason(err error) string {

@@ -36,7 +36,7 @@ func openKeyPair(certificate, key string, log *slog.Logger, now func() time.Time
 func (p *keyPair) read() error {
 	pair, err := tls.LoadX509KeyPair(p.certificate, p.key)
 	if err != nil {
-		return fmt.Errorf("load certificate: %w", err)
+		return fmt.Errorf("load certificate %q with key %q: %w", p.certificate, p.key, err)
 	}
 	p.pair = &pair
 	return nil

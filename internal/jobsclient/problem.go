@@ -96,6 +96,8 @@ func readProblem(response *http.Response, shown bool) error {
 		p.hint = "up knows the one in the file api-token of its data folder; serve reads its api-token-file when it starts"
 	case p.Status == http.StatusNotFound && (media != "application/problem+json" || p.Code == noPlace), p.Status == http.StatusMethodNotAllowed:
 		p.hint = "is it a Spillway server that has jobs? serve has them when database is set"
+	case p.Status == http.StatusBadRequest && media == "" && response.Request.URL.Scheme == "http":
+		p.hint = "does it speak HTTPS? then name it by https://" // so net/http answers there
 	case p.Status/100 == 3:
 		p.hint = "it sends elsewhere; name the server by its own address"
 	}

@@ -3,6 +3,7 @@ package jobsclient
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,14 +194,20 @@ func (r *Remote) away(err error) error {
 	return &awayError{r.base.Host, err}
 }
 
-// awayError is a server that does not answer at all.
+// awayError is a server that does not answer at all, or in a way that says nothing.
 type awayError struct {
 	host  string
 	cause error
 }
 
-// Error says what to look at.
+// Error says what to look at. Whoever cannot be spoken with may answer others.
 func (a *awayError) Error() string {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](a.cause); ok {
+		return fmt.Sprintf("%s shows a certificate that is not trusted here; SSL_CERT_FILE may name the one to trust, which up keeps in the file certificate.pem of its data folder: %v", a.host, a.cause)
+	}
+	if errors.Is(a.cause, http.ErrSchemeMismatch) {
+		return fmt.Sprintf("%s does not speak HTTPS; name it by http://", a.host)
+	}
 	return fmt.Sprintf("%s does not answer; does the server run, and is this its port? %v", a.host, a.cause)
 }
 

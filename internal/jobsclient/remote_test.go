@@ -3,6 +3,7 @@ package jobsclient_test
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -83,6 +84,33 @@ func TestOtherServersAreRecognized(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := answering(t, test.answer).Queues(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatStandsInTheWayOfTLSIsTold(t *testing.T) {
+	start := func(begin func(*httptest.Server)) string {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		begin(server)
+		t.Cleanup(server.Close)
+		return server.Listener.Addr().String()
+	}
+	plain, secure := start((*httptest.Server).Start), start((*httptest.Server).StartTLS)
+	tests := []struct{ name, address, want string }{
+		{"a certificate of its own", "https://" + secure, secure + " shows a certificate that is not trusted here; SSL_CERT_FILE"},
+		{"a server without TLS", "https://" + plain, plain + " does not speak HTTPS; name it by http://"},
+		{"a server with TLS", "http://" + secure, "does it speak HTTPS? then name it by https://"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := jobsclient.NewRemote(test.address, "")
+			if err == nil {
+				_, err = r.Queues(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "is this its port?") {
 				t.Errorf("error = %v, want %q", err, test.want)
 			}
 		})

@@ -26,7 +26,7 @@ func main() {
 		fatal(err)
 	}
 	fmt.Printf("try: curl --http2-prior-knowledge http://%s/\n", listener.Addr())
-	fmt.Printf("the frames of three pictures: nghttp -nv http://%s/picture?{1,2,3} | grep 'recv DATA'\n", listener.Addr())
+	fmt.Printf("the frames of three pictures: nghttp -nv 'http://%s/picture?'{1,2,3} | grep 'recv DATA'\n", listener.Addr())
 	fatal(server.Serve(listener))
 }
 

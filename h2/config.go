@@ -89,7 +89,7 @@ func (c *Config) Validate() error {
 	}
 	check(c.MaxHeaderBytes >= 0, "MaxHeaderBytes: %d is negative", c.MaxHeaderBytes)
 	check(c.MaxHeaderFields >= 0, "MaxHeaderFields: %d is negative", c.MaxHeaderFields)
-	check(c.ConnHeaderBytes == 0 || c.ConnHeaderBytes >= c.MaxHeaderBytes, "ConnHeaderBytes: %d is less than MaxHeaderBytes, so that some requests could never be served", c.ConnHeaderBytes)
+	check(c.ConnHeaderBytes == 0 || c.ConnHeaderBytes >= c.MaxHeaderBytes, "ConnHeaderBytes: %d is less than MaxHeaderBytes, which is %d, so that some requests could never be served", c.ConnHeaderBytes, c.MaxHeaderBytes)
 	check(c.MaxContinuations >= 0, "MaxContinuations: %d is negative", c.MaxContinuations)
 	check(c.StreamWindow >= 0, "StreamWindow: %d is negative", c.StreamWindow)
 	check(c.ConnWindow == 0 || c.ConnWindow >= 65535, "ConnWindow: %d is less than 65535, with which every connection begins", c.ConnWindow)

@@ -38,13 +38,13 @@ type Server struct {
 // cfg that are out of range, or cipher suites with which HTTP/2 is not allowed;
 // hs has not been changed then.
 func Configure(hs *http.Server, cfg Config) (*Server, error) {
+	if cfg.MaxHeaderBytes == 0 {
+		cfg.MaxHeaderBytes = max(0, hs.MaxHeaderBytes) // negative means the default there
+	}
+	cfg.setDefaults() // first, since fields have to go with those that nobody gave
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure HTTP/2: %w", err)
 	}
-	if cfg.MaxHeaderBytes == 0 {
-		cfg.MaxHeaderBytes = hs.MaxHeaderBytes
-	}
-	cfg.setDefaults()
 	tlsConfig, err := tlsFor(hs.TLSConfig)
 	if err != nil {
 		return nil, fmt.Errorf("configure HTTP/2: %w", err)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -143,11 +144,17 @@ func (d *door) serve() error {
 // address is the one clients can use, with the real port.
 func (d *door) address() string { return d.listener.Addr().String() }
 
+// url is where a browser of this machine finds it. What stands for all addresses
+// is none to go to, and no certificate names it.
 func (d *door) url() string {
-	if d.secure {
-		return "https://" + d.address() + "/"
+	host := d.address()
+	if tcp, ok := d.listener.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		host = net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
 	}
-	return "http://" + d.address() + "/"
+	if d.secure {
+		return "https://" + host + "/"
+	}
+	return "http://" + host + "/"
 }
 
 // facts are what an operator is told of a door that is open.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,5 +53,33 @@ func TestBodiesGoToTheRoutesThatWantThem(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestAURLIsOneToGoTo(t *testing.T) {
+	for _, test := range []struct {
+		name, listen string
+		secure       bool
+		want         string
+	}{
+		{"an address is kept", "127.0.0.1:0", false, "http://127.0.0.1:PORT/"},
+		{"all addresses are this machine", ":0", false, "http://localhost:PORT/"},
+		{"all of the old kind, too, as the certificate has it", "0.0.0.0:0", true, "https://localhost:PORT/"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", test.listen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = listener.Close() }()
+			_, port, err := net.SplitHostPort(listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := &door{listener: listener, secure: test.secure}
+			if want := strings.ReplaceAll(test.want, "PORT", port); d.url() != want {
+				t.Errorf("url %s, want %s", d.url(), want)
+			}
+		})
 	}
 }

@@ -35,11 +35,11 @@ type Config struct {
 	// StallTimeout ends a stream that has bytes to send of which its client
 	// takes none for so long, and a connection that takes nothing at all (30 s).
 	StallTimeout time.Duration
-	// MinSendRate is how many bytes a second a client takes at least of what
-	// waits for it, over the life of a stream, whose part of the rate is that
-	// of all that are open, and over all streams of a connection. Beyond it a
-	// client is waited for StallTimeout altogether. Time for which a stream
-	// waits for others, and not for its client, is none of this (0: any number).
+	// MinSendRate is the least rate, in bytes a second, at which a client has to
+	// take what waits for it: over a connection, and over the life of a stream,
+	// where all open streams share it. A client may fall behind by StallTimeout
+	// in all. Time for which a stream waits for others, and not for its client,
+	// does not count (0: any rate).
 	MinSendRate int64
 	// MinBodyRate is how many bytes a second a request's body brings at
 	// least, over its whole length, once BodyGrace has passed (0: any number).

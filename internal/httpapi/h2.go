@@ -45,7 +45,7 @@ type h2Counts struct {
 	StreamsTotal     uint64            `json:"streams_total"`
 	Frames           map[string]uint64 `json:"frames"`
 	Bytes            map[string]uint64 `json:"bytes"`
-	ResetsByUs       uint64            `json:"resets_by_us"`
+	ResetsByServer   uint64            `json:"resets_by_server"`
 	ResetsByClients  uint64            `json:"resets_by_clients"`
 	GoAways          map[string]uint64 `json:"goaways"`
 	Stalls           uint64            `json:"stalls"`
@@ -92,7 +92,7 @@ func describeCounts(s h2.Stats) h2Counts {
 		ConnectionsOpen: s.ConnectionsOpen, ConnectionsTotal: s.ConnectionsTotal,
 		StreamsOpen: s.StreamsOpen, StreamsTotal: s.StreamsTotal,
 		Frames: map[string]uint64{}, Bytes: map[string]uint64{},
-		ResetsByUs: s.ResetsSent, ResetsByClients: s.ResetsReceived,
+		ResetsByServer: s.ResetsSent, ResetsByClients: s.ResetsReceived,
 		GoAways: map[string]uint64{}, Stalls: s.Stalls,
 	}
 	for _, phase := range phasesShown {

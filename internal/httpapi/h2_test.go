@@ -75,7 +75,7 @@ func TestStreamsAreShownToPrograms(t *testing.T) {
 			"connections_open": 2, "connections_total": 40, "streams_open": 1, "streams_total": 99,
 			"frames": {"body": 1, "header": 2, "preview": 3, "good": 4, "rest": 5},
 			"bytes": {"body": 10, "header": 20, "preview": 30, "good": 40, "rest": 100},
-			"resets_by_us": 6, "resets_by_clients": 7, "stalls": 8, "goaways": {"NO_ERROR": 1, "ENHANCE_YOUR_CALM": 2}
+			"resets_by_server": 6, "resets_by_clients": 7, "stalls": 8, "goaways": {"NO_ERROR": 1, "ENHANCE_YOUR_CALM": 2}
 		},
 		"connections": [
 			{"remote": "192.0.2.1:4711", "tls": true, "state": "open", "age_s": 10, "window": 1048576, "buffered": 5000, "streams": [

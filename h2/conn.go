@@ -240,6 +240,8 @@ func (c *conn) begin() {
 	}
 	c.readDue = c.since.Add(c.headerTime())
 	c.armBy(c.readDue)
+	c.armBy(after(c.idleSince, c.idleTimeout()))
+	c.armBy(after(c.heard, cfg.PingTimeout))
 	if !secureEnough(c.tls) {
 		c.fail(http2.ErrCodeInadequateSecurity, errors.New("h2: the connection's TLS is too weak for HTTP/2"))
 	}

@@ -105,8 +105,10 @@ func TestConnectionEndsWhenItIsNotUsed(t *testing.T) {
 		said  bool
 	}{
 		{"for IdleTimeout", h2.Config{}, func(hs *http.Server) { hs.IdleTimeout = time.Minute }, false, time.Minute, http2.ErrCodeNo, true},
+		{"for an IdleTimeout shorter than a header may take", h2.Config{}, func(hs *http.Server) { hs.IdleTimeout = time.Second }, false, time.Second, http2.ErrCodeNo, true},
 		{"for ReadTimeout, without an IdleTimeout", h2.Config{}, func(hs *http.Server) { hs.ReadTimeout = 20 * time.Second }, false, 20 * time.Second, http2.ErrCodeNo, true},
 		{"and PING is not answered", h2.Config{PingTimeout: 15 * time.Second}, nil, true, 30 * time.Second, 0, false},
+		{"and PING is not answered, which comes soon", h2.Config{PingTimeout: time.Second}, nil, true, 2 * time.Second, 0, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

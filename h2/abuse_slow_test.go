@@ -274,6 +274,44 @@ func TestBodyThatNobodyReadsIsNotSlow(t *testing.T) {
 	})
 }
 
+// A client that waits to be told to go on is not slow, however late the handler
+// comes to read. Once it has been told, or has been answered, it can be.
+func TestABodyIsNotDueBeforeItsClientIsToldToSend(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first func(http.ResponseWriter)
+		sends bool
+	}{
+		"told by reading":             {func(http.ResponseWriter) {}, true},
+		"told by the handler":         {func(w http.ResponseWriter) { w.WriteHeader(http.StatusContinue) }, true},
+		"told, and sends nothing":     {func(http.ResponseWriter) {}, false},
+		"answered, and sends nothing": {func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attack(t, h2.Config{MinBodyRate: 1000, BodyGrace: time.Second}, func(w http.ResponseWriter, r *http.Request) {
+				pass(time.Minute)
+				tt.first(w)
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					panic(http.ErrAbortHandler)
+				}
+			}, func(t *testing.T, x *target) {
+				c := x.client(h2test.Options{Patience: time.Hour})
+				c.Must(c.Open(1, false, h2test.Post("/", "expect", "100-continue")...))
+				c.Until("something", func(e h2test.Event) bool { return e.Stream == 1 })
+				if tt.sends {
+					c.Must(c.Framer.WriteData(1, true, make([]byte, 100)))
+				}
+				r := c.Response(1)
+				if tt.sends && (r.Status != "200" || r.WasReset) {
+					t.Errorf("status %q, reset: %v", r.Status, r.Reset)
+				}
+				if !tt.sends && r.Reset != http2.ErrCodeEnhanceYourCalm {
+					t.Errorf("status %q, reset: %v", r.Status, r.Reset)
+				}
+			})
+		})
+	}
+}
+
 // A byte now and then keeps no stream from stalling; MinSendRate ends it.
 func TestClientThatTakesAByteNowAndThen(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -42,6 +42,10 @@ func (c *conn) deadlines(st *stream, now time.Time) {
 		st.writeBy = now.Add(d)
 		c.armBy(st.writeBy)
 	}
+}
+
+// expectBody starts the clock for a request's body.
+func (c *conn) expectBody(st *stream, now time.Time) {
 	if c.s.cfg.MinBodyRate > 0 && !st.recvDone {
 		st.bodySince, st.bodyChecked = now, now
 		c.armBy(now.Add(c.s.cfg.BodyGrace))

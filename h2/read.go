@@ -367,6 +367,9 @@ func (r *reader) openStream(now time.Time) error {
 	}
 	c.holdHeaders(st, r.block.size)
 	c.deadlines(st, now)
+	if !x.resp.expects {
+		c.expectBody(st, now)
+	}
 	c.start(st, x)
 	return nil
 }

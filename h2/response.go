@@ -96,7 +96,7 @@ func (r *response) inform(status int) {
 	}
 	r.continueMu.Lock()
 	if status == http.StatusContinue {
-		r.expects = false
+		r.proceed()
 	}
 	err := r.st.queueHeaders(outHeaders{status: status, fields: fields})
 	r.continueMu.Unlock()
@@ -114,8 +114,17 @@ func (r *response) invite() {
 	r.continueMu.Lock()
 	defer r.continueMu.Unlock()
 	if r.expects {
-		r.expects = false
+		r.proceed()
 		_ = r.st.queueHeaders(outHeaders{status: http.StatusContinue}) // reading fails next where this does
+	}
+}
+
+// proceed notes that the client waits for 100 (Continue) no longer: it comes, or
+// never will. From now on its body is due. The caller holds continueMu.
+func (r *response) proceed() {
+	if r.expects {
+		r.expects = false
+		r.st.expectBody()
 	}
 }
 

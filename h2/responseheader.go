@@ -111,7 +111,7 @@ func (r *response) sendHeader(p []byte, last bool) error {
 	}
 	r.continueMu.Lock()
 	defer r.continueMu.Unlock()
-	r.expects = false
+	r.proceed()
 	return r.st.send(&h, p, last)
 }
 

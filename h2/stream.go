@@ -288,6 +288,14 @@ func (st *stream) setWriteDeadline(t time.Time) {
 	c.armBy(t)
 }
 
+// expectBody is for a client that waits no longer to be told to send.
+func (st *stream) expectBody() {
+	c := st.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expectBody(st, time.Now())
+}
+
 // readBody reads what has come of the request's body and gives the client its
 // window back. At the end it is io.EOF, and the trailers are in place.
 func (st *stream) readBody(p []byte) (int, error) {

@@ -18,8 +18,11 @@ func (p pace) left(stall time.Duration, rate int64, sharers int) time.Duration {
 	if rate <= 0 {
 		return stall
 	}
-	earned := time.Duration(float64(p.taken) * float64(max(sharers, 1)) / float64(rate) * float64(time.Second))
-	return min(stall, max(stall+earned-p.waited, 1)) // 0 would be for ever
+	earned := float64(p.taken) * float64(max(sharers, 1)) / float64(rate) * float64(time.Second)
+	if earned >= float64(p.waited) { // of many bytes, more than a Duration holds
+		return stall
+	}
+	return max(stall+time.Duration(earned)-p.waited, 1) // 0 would be for ever
 }
 
 // since adds the time from t, when the waiting began; zero adds nothing.

@@ -37,8 +37,11 @@ func (p patience) left(bytes int64, blocked time.Duration) time.Duration {
 	if p.rate == 0 {
 		return p.stall
 	}
-	earned := time.Duration(float64(bytes) / float64(p.rate) * float64(time.Second))
-	return min(p.stall, max(p.stall+earned-blocked, 0))
+	earned := float64(bytes) / float64(p.rate) * float64(time.Second)
+	if earned >= float64(blocked) { // of many bytes, more than a Duration holds
+		return p.stall
+	}
+	return max(p.stall+time.Duration(earned)-blocked, 0)
 }
 
 // writeStep bounds what one stall period has to move, so that a slow client

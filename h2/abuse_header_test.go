@@ -309,6 +309,19 @@ func TestIdleConnectionEnds(t *testing.T) {
 	})
 }
 
+// net/http takes a limit below 0 for none that was set.
+func TestALimitBelowZeroOfTheServerIsTheDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTarget(t, &http.Server{MaxHeaderBytes: -1}, h2.Config{}, func(http.ResponseWriter, *http.Request) {})
+		x.serve(t)
+		c := x.client(h2test.Options{})
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		if r := c.Response(1); r.Status != "200" {
+			t.Errorf("status %q, reset %v", r.Status, r.Reset)
+		}
+	})
+}
+
 // References of a byte let 250 requests ask for 16 MiB of header lists.
 func TestHeaderListsOfAllRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

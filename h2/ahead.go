@@ -39,7 +39,7 @@ func (p *ahead) wrote(n int, took time.Duration, now time.Time) (unsent int, cha
 	unsent = int(min(max(p.bytes*int64(frameTime)/int64(span), minUnsent), maxUnsent))
 	p.turn = 0
 	if p.waited > span/2 { // it was the link that took the time
-		p.turn = int(p.bytes * int64(turnTime) / int64(span))
+		p.turn = max(int(p.bytes*int64(turnTime)/int64(span)), 1) // known, however little
 	}
 	p.since, p.bytes, p.waited = now, 0, 0
 	if unsent < 2*before && before < 2*unsent {

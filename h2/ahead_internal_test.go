@@ -65,6 +65,7 @@ func TestASlowLinkIsGivenLessThanARecordAtOnce(t *testing.T) {
 		low, high int
 	}{
 		{"two packets or three at least", 2 * megabit, shortWrite, shortWrite},
+		{"also of a link that carries no byte in 4 ms", 50, shortWrite, shortWrite},
 		{"what 10 Mbit/s carry in 4 ms", 10 * megabit, 4500, 5500},
 		{"a record at most", 100 * megabit, recordSize, recordSize},
 	} {

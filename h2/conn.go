@@ -304,6 +304,7 @@ func (c *conn) fail(code http2.ErrCode, cause error) {
 	}
 	c.cause = cause
 	c.queueGoAway(c.newest, code)
+	c.count.goAway(code)
 	c.quit(lingerTime, lingerTime)
 }
 

@@ -69,6 +69,9 @@ func TestShutdownTakesTwoStepsAndServesWhatWasAsked(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
+		if n := s.h2.Stats().GoAways[http2.ErrCodeNo]; n != 1 {
+			t.Errorf("%d ends are counted", n)
+		}
 		for _, e := range c.Events() {
 			if e.Stream == 5 {
 				t.Errorf("stream 5 was answered: %v", e.Type)

@@ -34,13 +34,14 @@ func (c *conn) drain() {
 		return
 	}
 	c.queueGoAway(maxWindow, http2.ErrCodeNo)
+	c.count.goAway(http2.ErrCodeNo)
 	c.queuePing(drainPing)
 	c.stage = draining
 	c.drainDue = time.Now().Add(drainTime)
 	c.armBy(c.drainDue)
 }
 
-// leave is the second step.
+// leave is the second step, of the end that drain has counted.
 func (c *conn) leave() {
 	c.queueGoAway(c.newest, http2.ErrCodeNo)
 	c.stage = leaving

@@ -400,5 +400,4 @@ func (c *conn) queueGoAway(last uint32, code http2.ErrCode) {
 	binary.BigEndian.PutUint32(payload[:4], last)
 	binary.BigEndian.PutUint32(payload[4:], uint32(code))
 	c.queueFrame(http2.FrameGoAway, 0, 0, payload[:]...)
-	c.count.goAway(code)
 }

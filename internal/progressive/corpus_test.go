@@ -1,10 +1,12 @@
 package progressive_test
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,5 +58,14 @@ func TestAFileThatIsShorterThanToldIsNotMeasured(t *testing.T) {
 	data := turboJPEG()
 	if _, err := progressive.MeasureReader("jpeg", strings.NewReader(string(data[:200])), int64(len(data))); err == nil {
 		t.Error("it is")
+	}
+}
+
+// An io.Reader may tell the end together with the last bytes.
+func TestAFileWhoseEndIsToldAtOnceIsMeasured(t *testing.T) {
+	data := turboJPEG()[:100] // within the header, so that all of it is read
+	got, err := progressive.MeasureReader("jpeg", iotest.DataErrReader(bytes.NewReader(data)), int64(len(data)))
+	if want := progressive.Measure("jpeg", data); err != nil || got != want {
+		t.Errorf("measured as %v, %v; want %v", got, err, want)
 	}
 }

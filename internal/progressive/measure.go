@@ -41,10 +41,11 @@ func MeasureReader(format string, r io.Reader, total int64) (sizes Sizes, err er
 			left -= int64(walked)
 			p = p[walked:]
 		}
-		if errors.Is(err, io.EOF) {
+		switch {
+		case left == 0: // what comes behind the last byte is nobody's concern
+		case errors.Is(err, io.EOF):
 			return sizes, io.ErrUnexpectedEOF
-		}
-		if err != nil {
+		case err != nil:
 			return sizes, err
 		}
 	}

@@ -29,7 +29,7 @@ func BenchmarkPickShortest(b *testing.B) {
 			s := priority.New(priority.Options{})
 			streams := fill(s, n, func(int) priority.Params { return priority.Params{Urgency: 3, Incremental: true} })
 			for i, st := range streams {
-				s.Mark(st, priority.Rest, int64(1<<40+i))
+				s.Mark(st, priority.Rest, 1<<40+int64(i))
 			}
 			pickAndSend(b, s)
 		})

@@ -117,6 +117,42 @@ func TestClientThatTakesNothingAtAll(t *testing.T) {
 	})
 }
 
+// A client that leaves no window and then does not take the GOAWAY either has
+// stalled once, whatever deadlines pass before the connection is closed.
+func TestAConnectionThatStallsIsCountedOnce(t *testing.T) {
+	attack(t, h2.Config{StallTimeout: time.Second}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(1200 * time.Millisecond))
+		}
+		_, _ = w.Write(make([]byte, 100_000))
+	}, func(t *testing.T, x *target) {
+		conn, err := x.listener.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := h2test.Dial(t, conn, h2test.Options{Deaf: true, Settings: wideSettings()})
+		c.Must(c.Open(1, true, h2test.Get("/")...))
+		c.Must(c.Open(3, true, h2test.Get("/late")...))
+		frames := http2.NewFramer(nil, conn)
+		for window, answers := 65535, 2; window > 0 || answers > 0; {
+			f, err := frames.ReadFrame()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch f.Header().Type {
+			case http2.FrameData:
+				window -= int(f.Header().Length)
+			case http2.FrameHeaders:
+				answers--
+			}
+		}
+		pass(5 * time.Second)
+		if n := x.h2.Stats().Stalls; n != 1 {
+			t.Errorf("%d have stalled", n)
+		}
+	})
+}
+
 // A client that is slow but takes something is served.
 func TestSlowClientIsServed(t *testing.T) {
 	const size = 300 << 10

@@ -69,6 +69,7 @@ func (c *conn) checkConn(now time.Time) {
 	switch {
 	case c.due(c.quitDue, now):
 		c.kill(c.cause)
+	case c.stage >= quitting: // that is the last deadline
 	case c.due(after(c.writeSince, patience), now):
 		c.count.Stalls++
 		c.kill(errStalled)

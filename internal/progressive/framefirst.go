@@ -9,7 +9,9 @@ import (
 // FrameFirst passes a JPEG on with its metadata behind the frame header, where
 // decoders read them as well (T.81, B.2.4 has them before the frame or the first
 // scan alike). The layout of a page need not wait for a colour profile then.
-// Nothing else changes: no byte is added, dropped or altered.
+// EXIF stays in front: its standard has it right behind the start of the file,
+// and libexif looks nowhere else. Nothing else changes: no byte is added, dropped
+// or altered.
 type FrameFirst struct {
 	to   io.Writer
 	held []byte // all that came before the end of the frame header
@@ -100,10 +102,11 @@ func (f *FrameFirst) release(end int) error {
 	for at := 2; at < end; {
 		length := 2 + int(f.held[at+2])<<8 + int(f.held[at+3])
 		to := &front
-		if isMetadata(f.held[at+1]) {
+		segment := f.held[at : at+length]
+		if isMetadata(segment[1]) && !isEXIF(segment) {
 			to = &back
 		}
-		to.Write(f.held[at : at+length])
+		to.Write(segment)
 		at += length
 	}
 	front.Write(back.Bytes())
@@ -113,6 +116,10 @@ func (f *FrameFirst) release(end int) error {
 		return fmt.Errorf("pass a frame header on: %w", err)
 	}
 	return nil
+}
+
+func isEXIF(segment []byte) bool {
+	return segment[1] == markerAPP0+1 && bytes.HasPrefix(segment[4:], []byte("Exif\x00"))
 }
 
 // isMetadata tells segments that a picture looks the same without, for a while.

@@ -31,10 +31,11 @@ func reordered(tb testing.TB, data []byte, step int) []byte {
 }
 
 func TestMetadataGoBehindTheFrame(t *testing.T) {
-	exif, profile, note := segment(0xe1, make([]byte, 3000)), segment(0xe2, make([]byte, 60_000)), segment(0xfe, []byte("note"))
+	exif, xmp := segment(0xe1, []byte("Exif\x00\x00 and more")), segment(0xe1, make([]byte, 3000))
+	profile, note := segment(0xe2, make([]byte, 60_000)), segment(0xfe, []byte("note"))
 	jfif, adobe, table := segment(0xe0, []byte("JFIF\x00 and more")), segment(0xee, []byte("Adobe")), segment(0xdb, make([]byte, 65))
-	in := jpegOf(0xc2, 3, turbo(), bytes.Join([][]byte{jfif, exif, profile, adobe, note, table}, nil), nil)
-	want := jpegOf(0xc2, 3, turbo(), bytes.Join([][]byte{jfif, adobe, table}, nil), bytes.Join([][]byte{exif, profile, note}, nil))
+	in := jpegOf(0xc2, 3, turbo(), bytes.Join([][]byte{jfif, exif, xmp, profile, adobe, note, table}, nil), nil)
+	want := jpegOf(0xc2, 3, turbo(), bytes.Join([][]byte{jfif, exif, adobe, table}, nil), bytes.Join([][]byte{xmp, profile, note}, nil))
 	for _, step := range []int{1, 2, 3, 1000, len(in)} {
 		if out := reordered(t, in, step); !bytes.Equal(out, want) {
 			t.Errorf("in steps of %d: %d bytes, want %d, and these", step, len(out), len(want))

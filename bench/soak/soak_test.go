@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -28,10 +29,7 @@ func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	origin := startOrigins(t)
 	folder := t.TempDir()
-	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := &words{}
 	s, err := process.Start(t.Context(), build(t), folder, said,
 		"--source-root", pictures(t), "--allow-source", origin, "--allow-private-sources",
 		"--source-cache-memory", "0", "--cache-memory", "0", "--source-timeout", "5s", "--max-source-bytes", "8MiB")
@@ -40,7 +38,7 @@ func TestSoak(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
-			t.Errorf("stop: %v\n%s", err, lastWords(t, said.Name()))
+			t.Errorf("stop: %v\n%s", err, said)
 		}
 	})
 	v := &visits{
@@ -67,21 +65,27 @@ func TestSoak(t *testing.T) {
 	plateau(t, series)
 }
 
-// lastWords is what a program has said besides its log: why it has crashed.
-func lastWords(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Error(err)
-	}
-	var words []string
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "{") && len(words) < 100 {
-			words = append(words, line)
-		}
-	}
-	return strings.Join(words, "")
+// words keep the first hundred lines that a program says besides its log: why it
+// has crashed. They may be read once it has been stopped.
+type words struct {
+	line []byte // so far
+	kept []string
 }
+
+func (w *words) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if w.line = append(w.line, line...); !bytes.HasSuffix(line, []byte("\n")) {
+			break // the rest of it comes next
+		}
+		if w.line[0] != '{' && len(w.kept) < 100 {
+			w.kept = append(w.kept, string(w.line))
+		}
+		w.line = w.line[:0]
+	}
+	return len(p), nil
+}
+
+func (w *words) String() string { return strings.Join(w.kept, "") }
 
 func soakTime(t *testing.T) time.Duration {
 	text := os.Getenv("SPILLWAY_SOAK")

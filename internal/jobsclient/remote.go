@@ -200,7 +200,7 @@ type awayError struct {
 	cause error
 }
 
-// Error says what to look at. Whoever cannot be spoken with may answer others.
+// Error says what to look at: a server that speaks in another way does run.
 func (a *awayError) Error() string {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](a.cause); ok {
 		return fmt.Sprintf("%s shows a certificate that is not trusted here; SSL_CERT_FILE may name the one to trust, which up keeps in the file certificate.pem of its data folder: %v", a.host, a.cause)

@@ -43,8 +43,8 @@ func (r *run) announce(index int, made transform.Made) error {
 }
 
 // movesMetadata tells whether an output's frame header goes ahead of what is
-// kept: a colour profile would hold the layout of a page up. A helper has no
-// plan; JPEG is never encoded there.
+// kept, but for EXIF: a colour profile would hold the layout of a page up. A
+// helper has no plan; JPEG is never encoded there.
 func (r *run) movesMetadata(index int) bool {
 	if r.plan == nil {
 		return false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -41,9 +42,10 @@ func TestSoak(t *testing.T) {
 			t.Errorf("stop: %v\n%s", err, said)
 		}
 	})
+	lines := &lines{}
 	v := &visits{
 		url: s.URL, by: map[int]int{}, protocols: map[string]int{}, sums: map[answer][sha256.Size]byte{},
-		clients: []*http.Client{client(false), client(true)},
+		lines: lines, clients: []*http.Client{client(false, lines), client(true, lines)},
 	}
 	wishes := wishesOf(origin)
 	v.learn(t, wishes)
@@ -170,16 +172,44 @@ func wishesOf(origin string) []wish {
 	return all
 }
 
-// client is a browser of one version of HTTP: over HTTP/2, in clear, all its
-// visitors share a connection.
-func client(http2 bool) *http.Client {
+// client is a browser of one version of HTTP: over HTTP/2, in clear, many of its
+// visitors share a connection. CloseIdleConnections leaves some of these open,
+// so lines knows all of them.
+func client(http2 bool, lines *lines) *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)
 	return &http.Client{
-		Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256, Protocols: &protocols},
+		Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256, Protocols: &protocols, DialContext: lines.dial},
 		Timeout:   2 * time.Minute,
 	}
+}
+
+// lines are the connections of all clients.
+type lines struct {
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func (l *lines) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = append(l.open, conn)
+	return conn, nil
+}
+
+// cut closes them, whatever they are used for.
+func (l *lines) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range l.open {
+		_ = conn.Close() // most have been closed before
+	}
+	l.open = nil
 }
 
 // learn asks for everything once of each client while nothing else runs.
@@ -325,9 +355,7 @@ func settle(t *testing.T, s *process.Server, v *visits, folder string, before he
 	t.Helper()
 	leak := ""
 	for range 120 {
-		for _, client := range v.clients {
-			client.CloseIdleConnections()
-		}
+		v.lines.cut()
 		if leak = holdings(t, s, folder).leak(before); leak == "" {
 			return
 		}

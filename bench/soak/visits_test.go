@@ -47,6 +47,7 @@ type answer struct {
 type visits struct {
 	url     string
 	clients []*http.Client               // one for each version of HTTP
+	lines   *lines                       // theirs
 	sums    map[answer][sha256.Size]byte // of answers when nothing else ran
 
 	mu        sync.Mutex
